@@ -1,0 +1,185 @@
+/*
+ * A schedule: what one rank does in one collective, as flat data, phase after phase.
+ *
+ * It can be printed, validated against all other ranks' schedules, costed, simulated, executed and
+ * repeated. It speaks in *blocks*: the unit in which the operation moves data. A block is the whole
+ * vector in barrier (empty), broadcast, reduce, allreduce and the scans; one rank's contribution
+ * elsewhere. What a block is in bytes (equal, displaced, learnt on arrival) is the executor's
+ * matter, so one schedule serves every count, datatype and buffer, and a v-operation runs the same
+ * schedule as its uniform sibling.
+ *
+ * Buffers and their blocks, for size n and the caller's rank r:
+ *
+ *     operation             SEND          RECEIVE                SCRATCH
+ *     barrier               -             -                      -
+ *     broadcast             1, at root    1, elsewhere           -
+ *     reduce, allreduce     1             1 (reduce: at root)    as the builder says
+ *     scan, exscan          1             1                      as it says (exscan: INITIAL 1)
+ *     gather(v)             1             n at root              as it says
+ *     scatter(v)            n at root     1                      as it says
+ *     allgather(v)          1             n                      as it says
+ *     alltoall(v)           n             n                      as it says
+ *     reduce_scatter(_bl.)  n             1                      rows of n blocks: block i is as
+ *                                                                long as block i mod n of SEND
+ *
+ * In place, SEND names the same memory as RECEIVE: block i of SEND is block i of RECEIVE, except
+ * gather and allgather: block 0 of SEND is block r of RECEIVE; scatter (root): block 0 of RECEIVE
+ * is block r of SEND; reduce_scatter: block 0 of RECEIVE begins where block 0 of SEND does.
+ * Builders are told, and validators model it.
+ */
+#ifndef MUSTER_CORE_SCHEDULE_H
+#define MUSTER_CORE_SCHEDULE_H
+
+#include "core/call.h"
+#include "core/text.h"
+
+typedef enum schedule_buffer {
+    SCHEDULE_NOTHING = 0, /* an empty message or no data */
+    SCHEDULE_SEND,
+    SCHEDULE_RECEIVE,
+    SCHEDULE_SCRATCH,
+    SCHEDULE_INITIAL
+} schedule_buffer_t;
+
+/*
+ * outer_count times inner_count runs of run blocks each; run (o, i) begins at block
+ * offset + o*outer_stride + i*inner_stride. The order of a message's blocks is the order of the
+ * runs, inner first. An empty region has buffer NOTHING and counts of 0.
+ */
+typedef struct schedule_region {
+    uint8_t buffer; /* schedule_buffer_t */
+    uint64_t offset;
+    uint64_t run;
+    uint64_t inner_count;
+    uint64_t inner_stride;
+    uint64_t outer_count;
+    uint64_t outer_stride;
+} schedule_region_t;
+
+uint64_t schedule_region_blocks(const schedule_region_t *region);
+/* A contiguous region of count blocks; count 0 gives an empty one. */
+schedule_region_t schedule_run(schedule_buffer_t buffer, uint64_t offset, uint64_t count);
+/* The first block of run index (0 <= index < inner_count*outer_count). */
+uint64_t schedule_region_start(const schedule_region_t *region, uint64_t index);
+
+typedef struct schedule_send {
+    uint32_t peer;
+    schedule_region_t region;
+} schedule_send_t;
+
+typedef enum schedule_action {
+    /* the message's blocks go to region */
+    SCHEDULE_PLACE = 0,
+    /* they go to region (staging), then into = into op region; combining happens in the order of
+       the phase's receives, whatever the order of arrival */
+    SCHEDULE_COMBINE
+} schedule_action_t;
+
+typedef struct schedule_receive {
+    uint32_t peer;
+    uint8_t action;
+    bool early; /* region is free from the start of the operation: may be placed at once */
+    schedule_region_t region;
+    schedule_region_t into; /* COMBINE only; contiguous, as region then is */
+} schedule_receive_t;
+
+/*
+ * Local work, before the phase's messages, in order. Regions of one step have equally many blocks.
+ */
+typedef enum schedule_work { SCHEDULE_COPY = 0, SCHEDULE_REDUCE } schedule_work_t;
+typedef struct schedule_step {
+    uint8_t work;
+    schedule_region_t from; /* COPY: source; REDUCE: right operand */
+    schedule_region_t left; /* REDUCE: left operand, contiguous */
+    schedule_region_t into; /* COPY: destination; REDUCE: left op from, may be one of them */
+} schedule_step_t;
+
+/* Labels tell the phases of one group and slot apart, the same on every rank. */
+typedef enum schedule_label {
+    SCHEDULE_UP = 0,    /* members to leader */
+    SCHEDULE_EXCHANGE,  /* all to all of a group */
+    SCHEDULE_DOWN,      /* leader to members */
+    SCHEDULE_RELAY,     /* between rank 0 and another root */
+    SCHEDULE_DECIDE_UP, /* the appended decide phase */
+    SCHEDULE_DECIDE_DOWN,
+    SCHEDULE_ROUND /* rounds of symmetric algorithms: ROUND + number */
+} schedule_label_t;
+
+/*
+ * One gate: steps, then sends and receives together. The phase is over when every receive has been
+ * placed or combined. Sends may still be under way then; a later phase never writes what an earlier
+ * one sends unless it has heard, through others, that it has arrived, or `drain` is set: then all
+ * earlier sends have left before the phase begins.
+ */
+typedef struct schedule_phase {
+    uint32_t group_left; /* bounds name the group */
+    uint32_t group_right;
+    uint8_t slot; /* 0: internal generation 2k-1, 1: 2k */
+    uint8_t label;
+    bool decides; /* at rank 0, with uniform outcome: when it is over, the value is decided */
+    bool drain;
+    uint32_t first_step, step_count;
+    uint32_t first_send, send_count;
+    uint32_t first_receive, receive_count;
+} schedule_phase_t;
+
+typedef struct schedule {
+    schedule_phase_t *phases;
+    schedule_step_t *steps;
+    schedule_send_t *sends;
+    schedule_receive_t *receives;
+    uint32_t phase_count, step_count, send_count, receive_count;
+    uint64_t scratch_blocks;
+    bool carrier;       /* messages bring their blocks' lengths (ragged operations in a tree) */
+    bool self_deciding; /* uniform: no decide phase was appended, a phase of rank 0 decides */
+} schedule_t;
+
+/* What a builder is asked for. */
+typedef struct schedule_request {
+    operation_t operation;
+    uint32_t size;
+    uint32_t rank;
+    uint32_t root;  /* rooted operations; 0 elsewhere */
+    uint32_t arity; /* trees; >= size: flat */
+    bool in_place;  /* of this rank */
+    bool initial;   /* exscan */
+    bool commutative;
+    bool uniform; /* outcome */
+    bool small;   /* the result is small and kept with its verdict: rank 0 may decide on the way */
+} schedule_request_t;
+
+typedef muster_status_t (*schedule_builder_t)(const schedule_request_t *request,
+                                              schedule_t *schedule);
+
+/*
+ * Builders. Called twice: with schedule->phases NULL it counts (phase_count ... scratch_blocks are
+ * set, nothing is stored); with arrays of those sizes it fills them. Pure, no allocation.
+ * NOT_SUPPORTED where the family has no algorithm for the operation.
+ *
+ * tree: hierarchical with arity (seed 000); flat, a star, where arity >= size: at the root of a
+ * rooted operation, else at rank 0. A tree's rooted operation with another root relays through
+ * rank 0.
+ * direct: every pair exchanges; barrier, allgather(v), alltoall(v), allreduce and
+ * reduce_scatter(_block).
+ */
+muster_status_t schedule_tree(const schedule_request_t *request, schedule_t *schedule);
+muster_status_t schedule_direct(const schedule_request_t *request, schedule_t *schedule);
+
+/* Bytes that a schedule's arrays take, each aligned to 16, and laying them over memory. */
+size_t schedule_memory(const schedule_t *counted);
+void schedule_place(schedule_t *counted, void *memory);
+
+/* Messages and blocks that the rank sends, enumerated and in the builders' closed forms. */
+typedef struct schedule_totals {
+    uint64_t messages;
+    uint64_t blocks;
+} schedule_totals_t;
+schedule_totals_t schedule_count(const schedule_t *schedule);
+/* Over all ranks, for the tree family, without building anything. */
+schedule_totals_t schedule_tree_totals(const schedule_request_t *request);
+schedule_totals_t schedule_direct_totals(const schedule_request_t *request);
+
+/* One line a phase, for people: "phase 0 up [0,4) slot 1: recv 1 2 3 | send 0: 4 blocks". */
+void schedule_print(const schedule_t *schedule, text_t *text);
+
+#endif
