@@ -60,8 +60,7 @@ uint64_t call_value(const call_t *call, call_field_t field)
     case CALL_FIELD_ROOT:
         return call->root;
     case CALL_FIELD_REDUCTION:
-        return (uint64_t)call->op_kind | (uint64_t)call->commutative << 8 |
-               call->op_identity << 16;
+        return (uint64_t)call->op_kind | (uint64_t)call->commutative << 8 | call->op_identity << 16;
     case CALL_FIELD_INITIAL:
         return call->initial;
     }

@@ -132,10 +132,9 @@ static gate_answer_t gate_evaluate(gate_t *gate)
         return GATE_WAIT;
     if (departed == MUSTER_NO_RANK)
         return gate_finish(gate, MUSTER_OK, MUSTER_NO_RANK);
-    return gate_finish(gate,
-                       gate_anyone_contributed(gate) ? MUSTER_PARTIAL_SUCCESS
-                                                     : MUSTER_LOST_CONNECTION,
-                       departed);
+    return gate_finish(
+        gate, gate_anyone_contributed(gate) ? MUSTER_PARTIAL_SUCCESS : MUSTER_LOST_CONNECTION,
+        departed);
 }
 
 /* A contribution or a loss: whichever comes first is the member's state for good. */

@@ -132,18 +132,19 @@ bool wire_decode(const uint8_t bytes[WIRE_HEADER_SIZE], wire_message_t *message)
         .group_left = wire_get_u32(bytes + 32),
         .group_right = wire_get_u32(bytes + 36),
         .source = wire_get_u32(bytes + 40),
-        .call = {
-            .operation = bytes[1],
-            .mode = flags & WIRE_FLAG_EXPLICIT ? GENERATION_EXPLICIT : GENERATION_AUTOMATIC,
-            .outcome = flags & WIRE_FLAG_LOCAL ? MUSTER_OUTCOME_LOCAL : MUSTER_OUTCOME_UNIFORM,
-            .op_kind = bytes[4],
-            .commutative = (flags & WIRE_FLAG_COMMUTATIVE) != 0,
-            .initial = (flags & WIRE_FLAG_INITIAL) != 0,
-            .root = wire_get_u32(bytes + 44),
-            .datatype = wire_get_u64(bytes + 48),
-            .count = wire_get_u64(bytes + 56),
-            .op_identity = wire_get_u64(bytes + 64),
-        },
+        .call =
+            {
+                .operation = bytes[1],
+                .mode = flags & WIRE_FLAG_EXPLICIT ? GENERATION_EXPLICIT : GENERATION_AUTOMATIC,
+                .outcome = flags & WIRE_FLAG_LOCAL ? MUSTER_OUTCOME_LOCAL : MUSTER_OUTCOME_UNIFORM,
+                .op_kind = bytes[4],
+                .commutative = (flags & WIRE_FLAG_COMMUTATIVE) != 0,
+                .initial = (flags & WIRE_FLAG_INITIAL) != 0,
+                .root = wire_get_u32(bytes + 44),
+                .datatype = wire_get_u64(bytes + 48),
+                .count = wire_get_u64(bytes + 56),
+                .op_identity = wire_get_u64(bytes + 64),
+            },
     };
     return true;
 }
