@@ -46,10 +46,11 @@ typedef struct transport_event {
     void *token;
 } transport_event_t;
 
-/* Why a peer was declared lost by somebody who knows (the launcher); texts for diagnostics. */
+/* What is known of a peer, for diagnostics. */
 typedef struct transport_peer {
     char host[MUSTER_HOST_MAX]; /* "" not known */
     uint32_t pid;               /* 0 not known */
+    const char *why;            /* how it was lost, one line, from LOST on; NULL: no more than the status */
 } transport_peer_t;
 
 typedef struct transport_operations {
