@@ -17,8 +17,10 @@ TESTS ?=
 # it is used, since `setup` may have to install it.
 MESON = $(shell [ -x /usr/bin/meson ] && echo /usr/bin/meson || command -v meson || echo meson)
 TEST = $(MESON) test --num-processes $(JOBS) --print-errorlogs
-# configure DIRECTORY, OPTIONS [, COMPILER]
-configure = [ -f $(1)/build.ninja ] || $(3) $(MESON) setup $(2) $(1)
+# configure DIRECTORY, OPTIONS [, COMPILER]; again where a list of sources has come or gone
+configure = if [ ! -f $(1)/build.ninja ]; then $(3) $(MESON) setup $(2) $(1); \
+    elif [ -n "$$(find src tests fuzz examples bench -name meson.build -newer $(1)/build.ninja)" ]; \
+    then $(MESON) setup --reconfigure $(1); fi
 SANITIZE = -Db_lundef=false --buildtype=debugoptimized
 
 .PHONY: all demo test bench install clean format fuzz asan tsan clang valgrind coverage setup
