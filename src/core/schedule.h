@@ -59,8 +59,13 @@ typedef struct schedule_region {
 uint64_t schedule_region_blocks(const schedule_region_t *region);
 /* A contiguous region of count blocks; count 0 gives an empty one. */
 schedule_region_t schedule_run(schedule_buffer_t buffer, uint64_t offset, uint64_t count);
+/* count runs, stride apart; runs that touch are joined to one. */
+schedule_region_t schedule_rows(schedule_buffer_t buffer, uint64_t offset, uint64_t run,
+                                uint64_t count, uint64_t stride);
 /* The first block of run index (0 <= index < inner_count*outer_count). */
 uint64_t schedule_region_start(const schedule_region_t *region, uint64_t index);
+/* Whether the rank has an in-place form of the operation; a request's in_place is ignored else. */
+bool schedule_may_be_in_place(operation_t operation, uint32_t rank, uint32_t root);
 
 typedef struct schedule_send {
     uint32_t peer;
@@ -179,7 +184,12 @@ schedule_totals_t schedule_count(const schedule_t *schedule);
 schedule_totals_t schedule_tree_totals(const schedule_request_t *request);
 schedule_totals_t schedule_direct_totals(const schedule_request_t *request);
 
-/* One line a phase, for people: "phase 0 up [0,4) slot 1: recv 1 2 3 | send 0: 4 blocks". */
+/* "up"; "round" for all rounds. */
+const char *schedule_label_name(uint8_t label);
+/*
+ * One line a phase, for people: "phase 0 up [4,8) slot 1: copy 1 | recv 5 6 7", "phase 1 up [0,8)
+ * slot 1: send 0: 4 blocks". Slots count from 1 here.
+ */
 void schedule_print(const schedule_t *schedule, text_t *text);
 
 #endif
