@@ -11,7 +11,7 @@
 /* The shortest sleep, so that a rank that never sleeps long does not stop the time. */
 #define SIM_SLEEP_MINIMUM 100
 
-/* ---- Chance and time --------------------------------------------------------------------------- */
+/* ---- Chance and time ------------------------------------------------------------------------- */
 
 bool sim_chance(sim_cluster_t *cluster, uint64_t chance, uint64_t of)
 {
@@ -135,7 +135,7 @@ void sim_alarm(sim_cluster_t *cluster, int64_t time)
     sim_schedule(cluster, time, NULL, false);
 }
 
-/* ---- The transport's operations ---------------------------------------------------------------- */
+/* ---- The transport's operations -------------------------------------------------------------- */
 
 static sim_rank_t *rank_of(transport_t *transport)
 {
@@ -340,7 +340,7 @@ static const transport_operations_t rank_operations = {
     .destroy = rank_destroy,
 };
 
-/* ---- The cluster ------------------------------------------------------------------------------- */
+/* ---- The cluster ----------------------------------------------------------------------------- */
 
 static bool options_make_sense(const sim_options_t *options)
 {
@@ -366,14 +366,17 @@ static bool cluster_fill(sim_cluster_t *cluster)
     }
     for (uint32_t i = 0; i < size; i++) {
         sim_rank_t *rank = &cluster->ranks[i];
-        rank->base = (transport_t){
-            .operations = &rank_operations, .rank = i, .size = size, .cores = 1, .local_ranks = size};
+        rank->base = (transport_t){.operations = &rank_operations,
+                                   .rank = i,
+                                   .size = size,
+                                   .cores = 1,
+                                   .local_ranks = size};
         rank->cluster = cluster;
         snprintf(rank->description.host, sizeof rank->description.host, "sim%u", i);
         rank->description.pid = 1000 + i;
         rank->deadline = SIM_NEVER;
-        rank->clock_start =
-            (int64_t)sim_random_below(&cluster->random, (uint64_t)cluster->options.clock_spread + 1);
+        rank->clock_start = (int64_t)sim_random_below(&cluster->random,
+                                                      (uint64_t)cluster->options.clock_spread + 1);
         rank->box = calloc(2 * (size_t)size, sizeof(sim_link_t *));
         if (rank->box == NULL) {
             return false;
@@ -442,7 +445,7 @@ int64_t sim_now(const sim_cluster_t *cluster)
     return cluster->now;
 }
 
-/* ---- Faults and figures ------------------------------------------------------------------------ */
+/* ---- Faults and figures ---------------------------------------------------------------------- */
 
 void sim_lose(sim_cluster_t *cluster, uint32_t rank)
 {

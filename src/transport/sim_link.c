@@ -8,7 +8,7 @@
 
 #define SIM_SCRIBBLE 0xdb
 
-/* ---- Loans ------------------------------------------------------------------------------------- */
+/* ---- Loans ----------------------------------------------------------------------------------- */
 
 static size_t spans_length(const transport_span_t *spans, size_t count)
 {
@@ -85,7 +85,7 @@ static void loan_scatter(const sim_loan_t *loan, const uint8_t *bytes)
     }
 }
 
-/* ---- Messages and links ------------------------------------------------------------------------ */
+/* ---- Messages and links ---------------------------------------------------------------------- */
 
 void sim_message_destroy(sim_message_t *message)
 {
@@ -186,7 +186,7 @@ void sim_link_destroy(sim_link_t *link)
     free(link);
 }
 
-/* ---- The sender's side ------------------------------------------------------------------------- */
+/* ---- The sender's side ----------------------------------------------------------------------- */
 
 /* When a message that leaves now arrives: never before an earlier one of the pair has ended. */
 static void message_time(sim_cluster_t *cluster, sim_link_t *link, sim_message_t *message)
@@ -231,8 +231,9 @@ static bool link_has_room(const sim_cluster_t *cluster, const sim_link_t *link, 
            (link->unread < window && length <= window - link->unread);
 }
 
-/* After the pair is closed, until LOST: bytes go nowhere, as into a socket whose other end is gone. */
-static muster_status_t link_swallow(sim_cluster_t *cluster, sim_link_t *link, bool known, bool *done)
+/* After the pair is closed, until LOST: bytes go nowhere, as into a socket without another end. */
+static muster_status_t link_swallow(sim_cluster_t *cluster, sim_link_t *link, bool known,
+                                    bool *done)
 {
     if (known || sim_chance(cluster, 1, 2)) {
         return MUSTER_PEER_LOST;
@@ -280,7 +281,7 @@ muster_status_t sim_link_send(sim_cluster_t *cluster, sim_link_t *link, const ui
     return MUSTER_OK;
 }
 
-/* Takes a lent message's bytes; the loan lasts on as a receipt, which is told now or a little later. */
+/* Takes a lent message's bytes; the loan lasts on as a receipt, told now or a little later. */
 static void link_collect(sim_cluster_t *cluster, sim_link_t *link, sim_message_t *message)
 {
     if (!message->lent.active) {
@@ -315,8 +316,8 @@ bool sim_link_poll_out(sim_cluster_t *cluster, sim_link_t *link, transport_event
     if (!loan_is_intact(&receipt->lent)) {
         sim_violate(cluster, link->from, link->to, "the buffer of a send was written before SENT");
     }
-    *event = (transport_event_t){
-        .kind = TRANSPORT_SENT, .peer = link->to, .token = receipt->lent.token};
+    *event =
+        (transport_event_t){.kind = TRANSPORT_SENT, .peer = link->to, .token = receipt->lent.token};
     link->receipts = receipt->next;
     if (link->receipts == NULL) {
         link->receipts_end = &link->receipts;
@@ -326,7 +327,7 @@ bool sim_link_poll_out(sim_cluster_t *cluster, sim_link_t *link, transport_event
     return true;
 }
 
-/* ---- The receiver's side ----------------------------------------------------------------------- */
+/* ---- The receiver's side --------------------------------------------------------------------- */
 
 /* The payload has been read: there is room again, which the sender hears of a little later. */
 static void link_consume(sim_cluster_t *cluster, sim_link_t *link, size_t length)
@@ -388,8 +389,7 @@ static void link_tell_lost(sim_cluster_t *cluster, sim_link_t *link, transport_e
     messages_destroy(&link->flying, &link->flying_end);
     link->unread = 0;
     link->lost_told = true;
-    *event =
-        (transport_event_t){.kind = TRANSPORT_LOST, .peer = link->from, .status = link->why};
+    *event = (transport_event_t){.kind = TRANSPORT_LOST, .peer = link->from, .status = link->why};
     sim_record(cluster, "LOST", link->to, link->from, NULL, (uint64_t)link->why);
 }
 
@@ -474,7 +474,7 @@ void sim_link_forget(sim_cluster_t *cluster, sim_link_t *link, bool outward, voi
     link->receipts_end = place;
 }
 
-/* ---- Faults ------------------------------------------------------------------------------------ */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 void sim_link_hold(sim_cluster_t *cluster, sim_link_t *link)
 {

@@ -4,7 +4,7 @@
 
 #include "transport/sim.h"
 
-/* A caller's buffers while the transport has them; digest is of what they held when they were lent. */
+/* A caller's buffers while the transport has them; digest: of what they held when lent. */
 typedef struct sim_loan {
     transport_span_t spans[TRANSPORT_SPANS_MAX];
     size_t count;
@@ -42,12 +42,12 @@ typedef struct sim_link {
     sim_message_t *queued, **queued_end; /* have not left */
     sim_message_t *flying, **flying_end; /* have left and are not consumed */
     sim_receipt_t *receipts, **receipts_end;
-    int64_t delay;  /* usual for the pair */
-    int64_t quiet;  /* when all that has left has arrived */
-    size_t unread;  /* bytes that have left and are not consumed */
+    int64_t delay; /* usual for the pair */
+    int64_t quiet; /* when all that has left has arrived */
+    size_t unread; /* bytes that have left and are not consumed */
     bool held;
-    bool closed;    /* nothing leaves any more */
-    int64_t lost_at;/* when `to` learns that `from` is lost */
+    bool closed;     /* nothing leaves any more */
+    int64_t lost_at; /* when `to` learns that `from` is lost */
     bool lost_told;
     muster_status_t why;
     bool in_inbox;  /* of `to` */
@@ -61,9 +61,9 @@ typedef struct sim_rank {
     transport_peer_t description;
     sim_link_t **box; /* links at which something may have happened, in or out; 2*size at most */
     size_t box_count;
-    sim_message_t *current;  /* lent to the caller until the next poll */
-    sim_link_t *unanswered;  /* HEADER was told and `place` is due */
-    int64_t deadline;        /* SIM_NEVER: none */
+    sim_message_t *current; /* lent to the caller until the next poll */
+    sim_link_t *unanswered; /* HEADER was told and `place` is due */
+    int64_t deadline;       /* SIM_NEVER: none */
     int64_t clock_start;
     bool woken;
     bool paused;
@@ -72,7 +72,7 @@ typedef struct sim_rank {
 
 typedef struct sim_wakeup {
     int64_t time;
-    uint64_t tie;     /* drawn, so that what happens at one time has no habitual order */
+    uint64_t tie; /* drawn, so that what happens at one time has no habitual order */
     uint64_t serial;
     sim_link_t *link; /* NULL: an alarm */
     bool outward;     /* concerns the sender */

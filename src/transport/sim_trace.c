@@ -52,10 +52,9 @@ static void sim_append(sim_cluster_t *cluster, const char *line)
 
 static const char *sim_kind_name(uint8_t kind)
 {
-    static const char *const names[WIRE_KIND_COUNT] = {
-        "none",
+    static const char *const names[WIRE_KIND_COUNT] = {"none",
 #define X(name) #name,
-        WIRE_KIND_LIST(X)
+                                                       WIRE_KIND_LIST(X)
 #undef X
     };
     return kind < WIRE_KIND_COUNT ? names[kind] : "?";
@@ -105,13 +104,13 @@ void sim_violate(sim_cluster_t *cluster, uint32_t rank, uint32_t peer, const cha
 
 void sim_note(sim_cluster_t *cluster, const char *format, ...)
 {
+    char text[SIM_LINE_MAX - 32];
     char line[SIM_LINE_MAX];
-    int length = snprintf(line, sizeof line, "%12lld      ", (long long)cluster->now);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line + length, sizeof line - (size_t)length - 1, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    strcat(line, "\n");
+    snprintf(line, sizeof line, "%12lld      %s\n", (long long)cluster->now, text);
     if (cluster->options.trace_limit != 0) {
         sim_append(cluster, line);
     }

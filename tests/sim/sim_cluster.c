@@ -226,10 +226,11 @@ sim_report_t sim_run(const sim_plan_t *plan)
 void sim_print(FILE *stream, const sim_plan_t *plan, const sim_report_t *report)
 {
     static const char *const names[] = {"ended", "hung", "overtime", "unsafe"};
-    fprintf(stream, "%s---- simulation %s: %s\n     seed %" PRIu64 ", %u ranks, %" PRId64
-                    " ns, %" PRIu64 " steps\n",
-            sim_trace(plan->cluster), names[report->result], report->why,
-            sim_seed(plan->cluster), sim_size(plan->cluster), report->time, report->steps);
+    fprintf(stream,
+            "%s---- simulation %s: %s\n     seed %" PRIu64 ", %u ranks, %" PRId64 " ns, %" PRIu64
+            " steps\n",
+            sim_trace(plan->cluster), names[report->result], report->why, sim_seed(plan->cluster),
+            sim_size(plan->cluster), report->time, report->steps);
     for (uint32_t rank = 0; rank < sim_size(plan->cluster); rank++) {
         char line[SIM_WHY_MAX] = "";
         if (plan->script->describe != NULL) {

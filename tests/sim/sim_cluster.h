@@ -1,6 +1,6 @@
 /*
- * Runs scripts on a simulated cluster (transport/sim.h): each rank is an actor whose step function is
- * called whenever its rank has something to do, until all have finished. One thread, one seed: what
+ * Runs scripts on a simulated cluster (transport/sim.h): each rank is an actor whose step function
+ * is called whenever its rank has something to do, until all have finished. One thread, one seed: what
  * failed once fails again.
  *
  * A step makes what nonblocking calls it can make, tells its transport how long it wants to sleep
@@ -16,7 +16,7 @@
 typedef enum sim_step { SIM_WORKING = 0, SIM_FINISHED } sim_step_t;
 
 typedef struct sim_script {
-    /* Also called after it has returned FINISHED, as a rank that answers its peers while it idles. */
+    /* Also called after it has returned FINISHED: an idle rank still answers its peers. */
     sim_step_t (*step)(void *actor);
     /* What the actor is doing, as one line for a report; may be NULL. */
     void (*describe)(void *actor, char *text, size_t size);
@@ -29,7 +29,7 @@ typedef enum sim_fault_kind {
     SIM_FAULT_RESUME, /* and goes on */
     SIM_FAULT_HOLD,   /* nothing arrives at other from rank */
     SIM_FAULT_RELEASE,
-    SIM_FAULT_CALL    /* call(argument) */
+    SIM_FAULT_CALL /* call(argument) */
 } sim_fault_kind_t;
 
 typedef struct sim_fault {

@@ -1,4 +1,4 @@
-/* The harness, on toy protocols: what ends, what hangs, what is unsafe, and that a seed replays it. */
+/* The harness, on toy protocols: what ends, hangs, or is unsafe, and that a seed replays it. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,8 @@ static sim_cluster_t *make(uint32_t size, uint64_t seed)
 
 typedef struct toy {
     transport_t *transport;
-    uint32_t rounds;     /* to go through */
-    uint32_t passed;     /* ring: tokens seen; exchange: rounds done */
+    uint32_t rounds; /* to go through */
+    uint32_t passed; /* ring: tokens seen; exchange: rounds done */
     uint32_t lost;
     bool started;
     uint32_t counts[64]; /* exchange: messages of each round */
@@ -46,7 +46,7 @@ static void toy_describe(void *actor, char *text, size_t size)
     snprintf(text, size, "%u of %u rounds", toy->passed, toy->rounds);
 }
 
-/* ---- A token in a ring ------------------------------------------------------------------------- */
+/* ---- A token in a ring ----------------------------------------------------------------------- */
 
 static sim_step_t ring_step(void *actor)
 {
@@ -72,7 +72,7 @@ static sim_step_t ring_step(void *actor)
 
 static const sim_script_t ring_script = {.step = ring_step, .describe = toy_describe};
 
-/* ---- All to all, round after round ------------------------------------------------------------- */
+/* ---- All to all, round after round ----------------------------------------------------------- */
 
 static void exchange_begin(toy_t *toy)
 {
@@ -110,7 +110,7 @@ static sim_step_t exchange_step(void *actor)
 
 static const sim_script_t exchange_script = {.step = exchange_step, .describe = toy_describe};
 
-/* ---- Runs -------------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 typedef struct crowd {
     sim_cluster_t *cluster;

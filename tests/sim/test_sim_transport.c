@@ -8,7 +8,7 @@
 #define SIZE_LARGE ((size_t)1 << 20)
 #define SEEDS 20
 
-/* ---- Helpers ----------------------------------------------------------------------------------- */
+/* ---- Helpers --------------------------------------------------------------------------------- */
 
 static sim_cluster_t *make(sim_options_t options)
 {
@@ -41,8 +41,8 @@ static bool poll(sim_cluster_t *cluster, uint32_t rank, transport_event_t *event
 }
 
 /* The same where the sender has to poll, too, so that what has not left leaves; counts its SENT. */
-static bool next_event_pushed(sim_cluster_t *cluster, uint32_t rank, uint32_t sender, unsigned *sent,
-                              transport_event_t *event)
+static bool next_event_pushed(sim_cluster_t *cluster, uint32_t rank, uint32_t sender,
+                              unsigned *sent, transport_event_t *event)
 {
     do {
         while (poll(cluster, sender, event)) {
@@ -125,7 +125,7 @@ static void check_pattern(const uint8_t *bytes, size_t length, uint64_t number)
     }
 }
 
-/* ---- Carrying ---------------------------------------------------------------------------------- */
+/* ---- Carrying -------------------------------------------------------------------------------- */
 
 static const size_t lengths[] = {0, 1, 7, 4095, 4096, 4097, 65536, 1 << 20};
 #define LENGTHS (sizeof lengths / sizeof lengths[0])
@@ -167,8 +167,8 @@ START_TEST(sizes_and_order)
     for (size_t i = 0; i < LENGTHS; i++) {
         bool done;
         buffers[i] = patterned(lengths[i], i);
-        ck_assert_int_eq(
-            send_bytes(cluster, 0, 1, i, buffers[i], lengths[i], &options, &done), MUSTER_OK);
+        ck_assert_int_eq(send_bytes(cluster, 0, 1, i, buffers[i], lengths[i], &options, &done),
+                         MUSTER_OK);
         if (done) {
             memset(buffers[i], 0, lengths[i]); /* the caller's again */
         }
@@ -269,7 +269,7 @@ START_TEST(dropped_payload_brings_no_event)
 }
 END_TEST
 
-/* ---- Loans ------------------------------------------------------------------------------------- */
+/* ---- Loans ----------------------------------------------------------------------------------- */
 
 /* A cluster in which nothing is done at once, and a message of length bytes is lent. */
 static sim_cluster_t *lend(uint64_t *seed, uint8_t *bytes, size_t length, void *token)
@@ -367,7 +367,7 @@ START_TEST(forgotten_receive_is_read_on_and_dropped)
 }
 END_TEST
 
-/* ---- Loss -------------------------------------------------------------------------------------- */
+/* ---- Loss ------------------------------------------------------------------------------------ */
 
 /* Some of the messages in order, then LOST once, then nothing; what had arrived is among them. */
 static void expect_some_then_lost(sim_cluster_t *cluster, uint32_t rank, uint32_t peer,
@@ -483,7 +483,7 @@ START_TEST(loss_ends_loans)
 }
 END_TEST
 
-/* A sender that dies within a long message: perhaps its header, never RECEIVED unless it is whole. */
+/* A sender that dies within a long message: perhaps its header, RECEIVED only if it is whole. */
 START_TEST(death_within_a_message)
 {
     unsigned headers = 0, received = 0;
@@ -520,7 +520,7 @@ START_TEST(death_within_a_message)
 }
 END_TEST
 
-/* ---- Time -------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 START_TEST(waits_move_virtual_time)
 {
@@ -553,7 +553,8 @@ END_TEST
 
 START_TEST(pause_and_hold)
 {
-    sim_cluster_t *cluster = make((sim_options_t){.size = 2, .delay_minimum = 5, .delay_maximum = 5});
+    sim_cluster_t *cluster =
+        make((sim_options_t){.size = 2, .delay_minimum = 5, .delay_maximum = 5});
     bool done;
     transport_event_t event;
     ck_assert_int_eq(send_bytes(cluster, 0, 1, 0, NULL, 0, NULL, &done), MUSTER_OK);
@@ -601,9 +602,9 @@ START_TEST(window_holds_the_sender_back)
 }
 END_TEST
 
-/* ---- Determinism ------------------------------------------------------------------------------- */
+/* ---- Determinism ----------------------------------------------------------------------------- */
 
-/* Many messages among four ranks, all ranks polling whenever they are ready; the trace is the caller's. */
+/* Many messages among four ranks, each polling after every event; the trace is the caller's. */
 static char *run_traffic(uint64_t seed, uint64_t *digest)
 {
     sim_options_t options = rough(4, seed);
