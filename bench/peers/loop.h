@@ -8,8 +8,8 @@
  *
  *     run OPERATION COUNT WARMUP ITERATIONS BATCHES
  *
- * It answers "times T1 ... TB" (microseconds a call, batch by batch), "unsupported" or "failed". The
- * driver takes the maximum over ranks and the median over batches. End of file: leave.
+ * It answers "times T1 ... TB" (microseconds a call, batch by batch), "unsupported" or "failed".
+ * The driver takes the maximum over ranks and the median over batches. End of file: leave.
  *
  * A program supplies the three functions below and calls loop_run. COUNT is in elements of f32: of
  * the block a rank gives or gets; alltoall: per peer; the root is rank 0. C and C++.
