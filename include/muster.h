@@ -167,7 +167,7 @@ typedef struct muster_failure {
     uint32_t rank;
     uint32_t pid;                          /* of the process behind rank, 0: not known */
     uint64_t generation;                   /* public generation, 0: none */
-    char operation[16];                    /* "allreduce", "": none */
+    char operation[24];                    /* "allreduce", "": none */
     char field[16];                        /* MISMATCH: "count", "root", ... */
     char host[MUSTER_HOST_MAX];            /* of the process behind rank, "": not known */
     char message[MUSTER_FAILURE_TEXT_MAX]; /* one line, in English */

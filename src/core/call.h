@@ -22,7 +22,7 @@
     X(ALLTOALL, "alltoall", false, false, false)                                                   \
     X(ALLTOALLV, "alltoallv", false, false, true)                                                  \
     X(REDUCE_SCATTER, "reduce_scatter", false, true, true)                                         \
-    X(REDUCE_SCATTER_BLOCK, "reduce_scatter_b", false, true, false)                                \
+    X(REDUCE_SCATTER_BLOCK, "reduce_scatter_block", false, true, false)                            \
     X(SCAN, "scan", false, true, false)                                                            \
     X(EXSCAN, "exscan", false, true, false)
 

@@ -152,7 +152,7 @@ bool wire_decode(const uint8_t bytes[WIRE_HEADER_SIZE], wire_message_t *message)
 /* ---- Failure --------------------------------------------------------------------------------- */
 
 #define WIRE_FAILURE_OPERATION 24
-#define WIRE_FAILURE_FIELD (WIRE_FAILURE_OPERATION + 16)
+#define WIRE_FAILURE_FIELD (WIRE_FAILURE_OPERATION + 24)
 #define WIRE_FAILURE_HOST (WIRE_FAILURE_FIELD + 16)
 #define WIRE_FAILURE_MESSAGE (WIRE_FAILURE_HOST + MUSTER_HOST_MAX)
 #define WIRE_FAILURE_RANGES (WIRE_FAILURE_MESSAGE + MUSTER_FAILURE_TEXT_MAX)
@@ -204,7 +204,7 @@ static bool wire_is_failure(const uint8_t *bytes)
         if (wire_get_u32(range) > wire_get_u32(range + 4))
             return false;
     }
-    return wire_is_text(bytes + WIRE_FAILURE_OPERATION, 16) &&
+    return wire_is_text(bytes + WIRE_FAILURE_OPERATION, 24) &&
            wire_is_text(bytes + WIRE_FAILURE_FIELD, 16) &&
            wire_is_text(bytes + WIRE_FAILURE_HOST, MUSTER_HOST_MAX) &&
            wire_is_text(bytes + WIRE_FAILURE_MESSAGE, MUSTER_FAILURE_TEXT_MAX) &&
@@ -214,7 +214,7 @@ static bool wire_is_failure(const uint8_t *bytes)
 
 bool wire_decode_failure(const uint8_t *bytes, size_t size, muster_failure_t *failure)
 {
-    _Static_assert(sizeof failure->operation == 16 && sizeof failure->field == 16,
+    _Static_assert(sizeof failure->operation == 24 && sizeof failure->field == 16,
                    "the layout follows the structure");
     if (size != WIRE_FAILURE_SIZE || !wire_is_failure(bytes))
         return false;

@@ -66,12 +66,12 @@ void wire_encode(const wire_message_t *message, uint8_t bytes[WIRE_HEADER_SIZE])
 bool wire_decode(const uint8_t bytes[WIRE_HEADER_SIZE], wire_message_t *message);
 
 /*
- * A failure: status (4) rank (4) pid (4) range_count (4) generation (8) operation (16) field (16)
+ * A failure: status (4) rank (4) pid (4) range_count (4) generation (8) operation (24) field (16)
  * host (64) message (512) ranges (32 * 8). Texts are zero-padded and closed, unused ranges zero.
  * Fixed size. Encoding cuts a text that is not closed; decoding returns false, and leaves failure
  * untouched, for anything that encoding does not write.
  */
-#define WIRE_FAILURE_SIZE (24 + 16 + 16 + 64 + 512 + MUSTER_FAILURE_RANGES_MAX * 8)
+#define WIRE_FAILURE_SIZE (24 + 24 + 16 + 64 + 512 + MUSTER_FAILURE_RANGES_MAX * 8)
 void wire_encode_failure(const muster_failure_t *failure, uint8_t bytes[WIRE_FAILURE_SIZE]);
 bool wire_decode_failure(const uint8_t *bytes, size_t size, muster_failure_t *failure);
 

@@ -1,7 +1,7 @@
 /*
  * Integers, bool and byte. All but min and max do the same to signed and unsigned numbers of one
- * width, and run on unsigned ones, which wrap by definition (in 32 bits at least: narrower ones would
- * be promoted to a signed type that overflows).
+ * width, and run on unsigned ones, which wrap by definition (in 32 bits at least: narrower ones
+ * would be promoted to a signed type that overflows).
  */
 #include "reduce/kernels.h"
 
