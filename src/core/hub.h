@@ -1,11 +1,12 @@
 /*
  * The hub of a job: knows who has joined, collects every rank's address, hands out the table of all
- * of them, and tells everybody who was lost and who has left. The launcher runs one, and so does rank 0
- * where the environment says who is who.
+ * of them, and tells everybody who was lost and who has left. The launcher runs one, and so does
+ * rank 0 where the environment says who is who.
  *
- * A member is AWAITED, then JOINED, then LEFT or LOST; a member that is awaited can be lost, too. An
- * exchange is over for everybody when each member has given its address: never when one is lost or
- * has left, so all ranks end it the same way. There may be several exchanges, one after the other.
+ * A member is AWAITED, then JOINED, then LEFT or LOST; a member that is awaited can be lost, too.
+ * An exchange is over for everybody when each member has given its address: never when one is lost
+ * or has left, so all ranks end it the same way. There may be several exchanges, one after the
+ * other.
  *
  * Pure: what is to be sent goes to the function given at the beginning, which must not call back.
  * One thread at a time.
@@ -41,7 +42,10 @@ typedef struct hub {
 
 /* Bytes that hub_begin takes, or 0 where size (at least 1) is too large for the machine. */
 size_t hub_memory(uint32_t size);
-/* memory: hub_memory bytes, aligned as malloc does, the caller's to free when hub is not used any more. */
+/*
+ * memory: hub_memory bytes, aligned as malloc does, the caller's to free when hub is not used any
+ * more.
+ */
 void hub_begin(hub_t *hub, uint32_t size, void *memory, hub_send_t send, void *owner);
 
 /*
@@ -51,18 +55,23 @@ void hub_begin(hub_t *hub, uint32_t size, void *memory, hub_send_t send, void *o
 bool hub_join(hub_t *hub, uint32_t rank, uint32_t pid, const char *host);
 /* false, and nothing is done: out of turn, or of another length than the others' addresses. */
 bool hub_address(hub_t *hub, uint32_t rank, const uint8_t *blob, uint32_t length);
-/* The rank's deadline is about to pass: the exchange is given up, everybody hears who is missing. */
+/*
+ * The rank's deadline is about to pass: the exchange is given up, everybody hears who is missing.
+ */
 void hub_expire(hub_t *hub, uint32_t rank);
 /* A joined rank leaves properly; otherwise nothing is done. */
 void hub_leave(hub_t *hub, uint32_t rank);
 /*
- * The rank's process has ended: nothing is done where it has left or is lost already. how: "killed by
- * signal 9"; the step of start-up is added to it. pid: where the rank has not said it, or 0.
+ * The rank's process has ended: nothing is done where it has left or is lost already. how: "killed
+ * by signal 9"; the step of start-up is added to it. pid: where the rank has not said it, or 0.
  */
 void hub_lose(hub_t *hub, uint32_t rank, uint32_t pid, const char *how);
 /* Nobody is awaited or joined any more. */
 bool hub_over(const hub_t *hub);
-/* The ranks that have not given their address, as at most CONTROL_RANGES_MAX ranges; returns how many. */
+/*
+ * The ranks that have not given their address, as at most CONTROL_RANGES_MAX ranges; returns how
+ * many.
+ */
 uint32_t hub_missing(const hub_t *hub, muster_rank_range_t *ranges);
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * The processors that this process may run on (affinity), or fewer where a cgroup (version 2) or one
- * above it has a quota in cpu.max: the quota, rounded down, but at least 1. Reads a few files of
- * /proc and /sys; what cannot be read limits nothing. Any thread.
+ * The processors that this process may run on (affinity), or fewer where a cgroup (version 2) or
+ * one above it has a quota in cpu.max: the quota, rounded down, but at least 1. Reads a few files
+ * of /proc and /sys; what cannot be read limits nothing. Any thread.
  */
 uint32_t cores_usable(void);
 

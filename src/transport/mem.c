@@ -43,7 +43,9 @@ typedef enum mem_loan_state {
     MEM_REVOKED  /* the buffers are the sender's again: the receiver gets nothing, but LOST */
 } mem_loan_state_t;
 
-/* Two hold it: the sender's list, and the inbox where it lies and later the list of returned ones. */
+/*
+ * Two hold it: the sender's list, and the inbox where it lies and later the list of returned ones.
+ */
 struct mem_loan {
     mem_item_t item;
     atomic_uint holders;
@@ -148,7 +150,10 @@ static bool mem_is_ready(mem_endpoint_t *own)
     return true;
 }
 
-/* Waits without the kernel's help as long as that is sensible; true when there is a reason to return. */
+/*
+ * Waits without the kernel's help as long as that is sensible; true when there is a reason to
+ * return.
+ */
 static bool mem_spin(mem_transport_t *mem, int64_t begin, int64_t timeout_ns)
 {
     if (mem->base.local_ranks > mem->base.cores) {

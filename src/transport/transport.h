@@ -50,7 +50,8 @@ typedef struct transport_event {
 typedef struct transport_peer {
     char host[MUSTER_HOST_MAX]; /* "" not known */
     uint32_t pid;               /* 0 not known */
-    const char *why;            /* how it was lost, one line, from LOST on; NULL: no more than the status */
+    /* how it was lost, one line, from LOST on; NULL: no more than the status */
+    const char *why;
 } transport_peer_t;
 
 typedef struct transport_operations {
