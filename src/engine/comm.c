@@ -1,0 +1,331 @@
+#include "engine/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/assertion.h"
+#include "engine/message.h"
+#include "engine/outcome.h"
+#include "engine/request.h"
+
+#define COMM_DEFAULT_ARITY 2
+#define COMM_DEFAULT_THRESHOLD 16
+/* From so many bytes a block on, alltoall goes directly instead of through rank 0. */
+#define COMM_DIRECT_BLOCK 512
+
+static void comm_set_options(muster_comm_t *comm, const muster_comm_options_t *options)
+{
+    comm->options = *options;
+    comm->options.failure = NULL;
+    comm->shape = options->shape;
+    comm->flat_threshold = options->flat_threshold.given
+                               ? (uint32_t)options->flat_threshold.value
+                               : COMM_DEFAULT_THRESHOLD;
+    comm->arity = comm->size < 2 ? 2 : comm->size;
+    if (options->shape == MUSTER_SHAPE_TREE) {
+        uint64_t arity = options->arity.given ? options->arity.value : COMM_DEFAULT_ARITY;
+        /* Strict: a size of exactly the threshold is a tree (C311). 0 disables the fallback. */
+        if (comm->size < comm->flat_threshold || arity >= comm->size)
+            comm->shape = MUSTER_SHAPE_FLAT;
+        else
+            comm->arity = (uint32_t)arity;
+    }
+    /* What was asked for rules roots and generations, also where the tree fell back (C206). */
+    bool hierarchical = options->shape == MUSTER_SHAPE_TREE;
+    comm->any_root = !hierarchical || options->roots == MUSTER_ROOT_ANY;
+    comm->outcome = options->outcome == MUSTER_OUTCOME_DEFAULT ? MUSTER_OUTCOME_UNIFORM
+                                                               : options->outcome;
+    bool automatic = !hierarchical || options->generations == MUSTER_GENERATION_COUNTED;
+    generation_start_clock(&comm->clock, 1, automatic);
+}
+
+void comm_free(muster_comm_t *comm)
+{
+    engine_t *engine = comm->engine;
+    for (muster_comm_t **link = &engine->comms; *link; link = &(*link)->next) {
+        if (*link == comm) {
+            *link = comm->next;
+            break;
+        }
+    }
+    if (engine->last == comm)
+        engine->last = NULL;
+    message_drop_early(comm);
+    while (comm->spare) {
+        muster_request_t *request = comm->spare;
+        comm->spare = request->next;
+        request_free(request);
+    }
+    for (size_t i = 0; comm->records && i < COMM_RECORDS; i++)
+        outcome_free_record(&comm->records[i]);
+    for (size_t i = 0; i < COMM_CACHE; i++)
+        free(comm->cache[i]);
+    free(comm->records);
+    free(comm->lost);
+    free(comm->members);
+    free(comm->name);
+    free(comm);
+}
+
+muster_status_t comm_create(engine_t *engine, const char *name, size_t name_length,
+                            const uint32_t *members, uint32_t size, uint32_t rank,
+                            const muster_comm_options_t *options, uint32_t creator,
+                            uint32_t creation, muster_comm_t **result)
+{
+    muster_comm_t *comm = calloc(1, sizeof *comm);
+    if (!comm)
+        return MUSTER_NO_MEMORY;
+    comm->engine = engine;
+    comm->rank = rank;
+    comm->size = size;
+    comm->creator = creator;
+    comm->creation = creation;
+    comm->last_operation = OPERATION_COUNT;
+    comm->name = calloc(1, name_length + 1);
+    comm->members = malloc(size * sizeof *members);
+    comm->records = calloc(COMM_RECORDS, sizeof *comm->records);
+    comm->lost = calloc(GATE_WORDS(size), sizeof *comm->lost);
+    if (!comm->name || !comm->members || !comm->records || !comm->lost) {
+        comm_free(comm);
+        return MUSTER_NO_MEMORY;
+    }
+    memcpy(comm->name, name, name_length);
+    memcpy(comm->members, members, size * sizeof *members);
+    comm_set_options(comm, options);
+    comm->timeout = engine->timeout;
+    if (options->timeout.kind == 1)
+        comm->timeout = options->timeout.milliseconds > INT64_MAX / 2000000
+                            ? INT64_MAX
+                            : (int64_t)options->timeout.milliseconds * 1000000;
+    else if (options->timeout.kind == 2)
+        comm->timeout = INT64_MAX;
+    comm->holders = 1; /* the owner */
+    comm->next = engine->comms;
+    engine->comms = comm;
+    for (uint32_t member = 0; member < size; member++)
+        if (engine->gone[members[member]] != ENGINE_HERE)
+            outcome_on_gone(comm, member, (engine_gone_t)engine->gone[members[member]]);
+    message_adopt_orphans(comm);
+    *result = comm;
+    return MUSTER_OK;
+}
+
+void comm_destroy(muster_comm_t *comm)
+{
+    if (comm->destroyed)
+        return;
+    comm->destroyed = true;
+    for (unsigned i = 0; i < GENERATION_WINDOW; i++)
+        if (comm->operations[i])
+            request_release(comm->operations[i]);
+    while (comm->queue) {
+        muster_request_t *request = comm->queue;
+        comm->queue = request->next_queued;
+        request_finish(request, MUSTER_CANCELLED, NULL);
+    }
+    comm_release(comm);
+}
+
+void comm_release(muster_comm_t *comm)
+{
+    MUSTER_ASSERT(comm->holders > 0);
+    if (--comm->holders == 0)
+        comm_free(comm);
+}
+
+muster_comm_t *comm_find(engine_t *engine, uint32_t creator, uint32_t creation)
+{
+    muster_comm_t *comm = engine->last;
+    if (comm && comm->creator == creator && comm->creation == creation)
+        return comm;
+    for (comm = engine->comms; comm; comm = comm->next)
+        if (comm->creator == creator && comm->creation == creation)
+            break;
+    if (comm)
+        engine->last = comm;
+    return comm;
+}
+
+uint32_t comm_rank_of(const muster_comm_t *comm, uint32_t world_rank)
+{
+    if (world_rank < comm->size && comm->members[world_rank] == world_rank)
+        return world_rank;
+    for (uint32_t rank = 0; rank < comm->size; rank++)
+        if (comm->members[rank] == world_rank)
+            return rank;
+    return MUSTER_NO_RANK;
+}
+
+record_t *comm_record(muster_comm_t *comm, uint64_t generation)
+{
+    record_t *record = &comm->records[generation % COMM_RECORDS];
+    if (record->generation == generation)
+        return record;
+    if (record->generation > generation)
+        return NULL;
+    uint8_t *value = record->value;
+    record->value = NULL;
+    outcome_free_record(record);
+    memset(record, 0, sizeof *record);
+    record->generation = generation;
+    record->value = value;
+    return record;
+}
+
+bool comm_is_lost(const muster_comm_t *comm, uint32_t rank)
+{
+    return comm->lost[rank / 64] >> rank % 64 & 1;
+}
+
+bool comm_is_decider(const muster_comm_t *comm)
+{
+    return comm->decider == comm->rank;
+}
+
+/* ---- schedules ---- */
+
+static bool comm_same_key(const schedule_request_t *one, const schedule_request_t *other)
+{
+    return one->operation == other->operation && one->root == other->root &&
+           one->in_place == other->in_place && one->initial == other->initial &&
+           one->commutative == other->commutative && one->uniform == other->uniform &&
+           one->small == other->small && one->arity == other->arity;
+}
+
+static comm_family_t comm_choose(const muster_comm_t *comm, const call_t *call, bool uniform,
+                                 bool small, size_t block_bytes)
+{
+    if (comm->shape != MUSTER_SHAPE_AUTO || comm->size < 2)
+        return COMM_FAMILY_TREE;
+    switch (call->operation) {
+    case OPERATION_ALLTOALLV: /* its counts are not known to all, so they cannot be asked */
+        return COMM_FAMILY_DIRECT;
+    case OPERATION_ALLTOALL:
+        return comm->size == 2 || block_bytes >= COMM_DIRECT_BLOCK ? COMM_FAMILY_DIRECT
+                                                                   : COMM_FAMILY_TREE;
+    case OPERATION_BARRIER:
+    case OPERATION_ALLREDUCE:
+    case OPERATION_ALLGATHER:
+    case OPERATION_ALLGATHERV:
+        /* Two ranks exchange in half a round trip; with a small uniform outcome the star decides on the way. */
+        return comm->size == 2 && !(uniform && small) ? COMM_FAMILY_DIRECT : COMM_FAMILY_TREE;
+    case OPERATION_REDUCE_SCATTER:
+    case OPERATION_REDUCE_SCATTER_BLOCK:
+        return comm->size == 2 ? COMM_FAMILY_DIRECT : COMM_FAMILY_TREE;
+    default:
+        return COMM_FAMILY_TREE;
+    }
+}
+
+static muster_status_t comm_build(const schedule_request_t *key, comm_family_t family,
+                                  cached_schedule_t **result)
+{
+    schedule_builder_t builder = family == COMM_FAMILY_DIRECT ? schedule_direct : schedule_tree;
+    schedule_t counted = {0};
+    muster_status_t status = builder(key, &counted);
+    if (status != MUSTER_OK)
+        return status;
+    size_t head = (sizeof(cached_schedule_t) + 15) / 16 * 16;
+    cached_schedule_t *cached = calloc(1, head + schedule_memory(&counted));
+    if (!cached)
+        return MUSTER_NO_MEMORY;
+    cached->key = *key;
+    cached->family = (uint8_t)family;
+    cached->schedule = counted;
+    schedule_place(&cached->schedule, (uint8_t *)cached + head);
+    status = builder(key, &cached->schedule);
+    MUSTER_ASSERT(status == MUSTER_OK);
+    *result = cached;
+    return MUSTER_OK;
+}
+
+muster_status_t comm_schedule(muster_comm_t *comm, const call_t *call, bool in_place, bool uniform,
+                              bool small, size_t block_bytes, cached_schedule_t **schedule)
+{
+    schedule_request_t key = {.operation = (operation_t)call->operation,
+                              .size = comm->size,
+                              .rank = comm->rank,
+                              .root = call->root,
+                              .arity = comm->arity,
+                              .in_place = in_place,
+                              .initial = call->initial,
+                              .commutative = call->commutative,
+                              .uniform = uniform,
+                              .small = small};
+    comm_family_t family = comm_choose(comm, call, uniform, small, block_bytes);
+    uint64_t now = comm->clock.next;
+    unsigned victim = COMM_CACHE;
+    for (unsigned i = 0; i < COMM_CACHE; i++) {
+        cached_schedule_t *cached = comm->cache[i];
+        if (cached && cached->family == family && comm_same_key(&cached->key, &key)) {
+            cached->users++;
+            cached->used = now;
+            *schedule = cached;
+            return MUSTER_OK;
+        }
+        if (!cached || (cached->users == 0 && (victim == COMM_CACHE ||
+                                               (comm->cache[victim] && cached->used < comm->cache[victim]->used))))
+            victim = i;
+    }
+    muster_status_t status = comm_build(&key, family, schedule);
+    if (status != MUSTER_OK)
+        return status;
+    (*schedule)->users = 1;
+    (*schedule)->used = now;
+    if (victim < COMM_CACHE) {
+        free(comm->cache[victim]);
+        comm->cache[victim] = *schedule;
+        (*schedule)->cached = true;
+    }
+    return MUSTER_OK;
+}
+
+void comm_schedule_release(cached_schedule_t *schedule)
+{
+    if (!schedule)
+        return;
+    MUSTER_ASSERT(schedule->users > 0);
+    if (--schedule->users == 0 && !schedule->cached)
+        free(schedule);
+}
+
+/* ---- messages ---- */
+
+wire_message_t comm_message(const muster_comm_t *comm, wire_kind_t kind, uint64_t generation,
+                            size_t payload_length)
+{
+    wire_message_t message = {.kind = (uint8_t)kind,
+                              .payload_length = payload_length,
+                              .creator = comm->creator,
+                              .creation = comm->creation,
+                              .generation = generation_internal(generation, 0),
+                              .source = comm->rank};
+    message.call.outcome = MUSTER_OUTCOME_UNIFORM;
+    return message;
+}
+
+void comm_send_control(muster_comm_t *comm, uint32_t rank, const wire_message_t *message,
+                       const uint8_t *payload)
+{
+    MUSTER_ASSERT(rank != comm->rank);
+    comm->traffic.control_messages++;
+    engine_send(comm->engine, comm->members[rank], message, payload);
+}
+
+void comm_describe(const muster_comm_t *comm, muster_comm_description_t *description)
+{
+    memset(description, 0, sizeof *description);
+    description->rank = comm->rank;
+    description->size = comm->size;
+    description->shape = comm->shape;
+    description->arity = comm->arity;
+    description->flat_threshold = comm->flat_threshold;
+    description->creation = (uint64_t)comm->creator << 32 | comm->creation;
+    description->next_generation = comm->clock.next;
+    split_group_t groups[SPLIT_PATH_MAX];
+    uint32_t count = split_path(comm->size, comm->arity, comm->rank, groups);
+    description->group_count = count < MUSTER_GROUPS_MAX ? count : MUSTER_GROUPS_MAX;
+    for (uint32_t i = 0; i < description->group_count; i++)
+        description->groups[i] = (muster_group_t){groups[i].left, groups[i].right, groups[i].members,
+                                                  groups[i].index};
+}

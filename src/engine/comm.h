@@ -1,0 +1,141 @@
+/*
+ * A communicator: members, clock, the operations under way, what arrived early, and the record of
+ * each recent generation's outcome. The public handle points to it.
+ */
+#ifndef MUSTER_ENGINE_COMM_H
+#define MUSTER_ENGINE_COMM_H
+
+#include "core/generation.h"
+#include "core/schedule.h"
+#include "core/gate.h"
+#include "core/split.h"
+#include "engine/engine.h"
+
+#define COMM_RECORDS 256       /* generations whose call and outcome are remembered */
+#define COMM_CACHE 8           /* schedules kept */
+#define COMM_SMALL 1024        /* a result up to so many bytes is kept with its verdict */
+#define COMM_SYNCHRONIZED 32   /* with local outcome, every so many generations are uniform */
+
+struct inquiry;
+struct muster_request;
+
+/* A message kept until its turn, or while it is being received. */
+typedef struct early {
+    transfer_t transfer; /* first: the transport's token */
+    struct early *next;
+    muster_comm_t *comm; /* NULL: none yet */
+    wire_message_t message;
+    uint32_t peer;
+    bool complete;       /* payload is all there */
+    bool counted;        /* among early_messages */
+    uint8_t payload[];
+} early_t;
+
+typedef enum record_state { RECORD_OPEN = 0, RECORD_VALUE, RECORD_FAILED } record_state_t;
+
+/* What is known of one generation, here. */
+typedef struct record {
+    uint64_t generation; /* 0: unused */
+    call_t call;         /* own call, where started */
+    bool started;
+    bool finished;       /* own request has completed */
+    uint8_t state;       /* record_state_t: decided, as far as this rank knows */
+    bool fenced;         /* answered "no value" to a decider that took over: only a verdict counts */
+    muster_status_t status;
+    uint32_t culprit;
+    muster_failure_t *failure;  /* owned; NULL where there was no memory for the details */
+    struct inquiry *inquiry;    /* decider only: under way */
+    uint8_t *value;             /* owned, COMM_SMALL bytes, made when first needed */
+    size_t value_length;
+    bool value_kept;
+} record_t;
+
+typedef enum comm_family { COMM_FAMILY_TREE = 0, COMM_FAMILY_DIRECT } comm_family_t;
+
+/* A schedule that requests share. */
+typedef struct cached_schedule {
+    schedule_request_t key;
+    uint8_t family;
+    schedule_t schedule; /* its arrays lie behind this structure */
+    unsigned users;
+    bool cached;         /* in the table: else freed with its last user */
+    uint64_t used;
+} cached_schedule_t;
+
+struct muster_comm {
+    engine_t *engine;
+    muster_comm_t *next;
+    char *name;
+    uint32_t rank, size;
+    uint32_t *members;       /* world ranks, by rank */
+    uint32_t creator, creation;
+    muster_comm_options_t options; /* as asked for; failure NULL */
+    muster_shape_t shape;
+    uint32_t arity;          /* effective */
+    uint32_t flat_threshold;
+    bool any_root;
+    muster_outcome_t outcome;
+    int64_t timeout;         /* ns */
+    bool destroyed;          /* by its owner; lives on while requests hold it */
+    unsigned holders;        /* requests that point here */
+    unsigned derived;        /* communicators made from it, for their names */
+
+    generation_clock_t clock;
+    record_t *records;       /* COMM_RECORDS, by generation */
+    struct muster_request *operations[GENERATION_WINDOW]; /* by generation, started, not finished */
+    struct muster_request *queue, *queue_end; /* waiting for the window */
+    struct muster_request *spare;             /* finished, for the next call */
+    early_t *early;          /* in order of arrival */
+    cached_schedule_t *cache[COMM_CACHE];
+
+    uint32_t decider;        /* rank; the lowest that is not known to be gone */
+    uint64_t *lost;          /* bit by rank: gone */
+    bool has_lost;
+    bool took_over;          /* decides since a lower rank is gone: asks before it does */
+    unsigned inquiries;      /* records with one */
+    uint8_t last_operation;  /* started last, OPERATION_COUNT: none */
+    uint64_t last_generation;
+
+    muster_traffic_t traffic;
+};
+
+/*
+ * Makes a communicator that all members have agreed on and puts it into the engine's table. members
+ * is copied. first: its first public generation (1, but in tests).
+ */
+muster_status_t comm_create(engine_t *engine, const char *name, size_t name_length,
+                            const uint32_t *members, uint32_t size, uint32_t rank,
+                            const muster_comm_options_t *options, uint32_t creator,
+                            uint32_t creation, muster_comm_t **comm);
+/* The owner is done with it: cancels what is pending; freed with its last holder. */
+void comm_destroy(muster_comm_t *comm);
+void comm_release(muster_comm_t *comm);
+/* Frees it at once, whoever holds it: only when its requests are gone. */
+void comm_free(muster_comm_t *comm);
+
+/* In the engine's table; NULL. */
+muster_comm_t *comm_find(engine_t *engine, uint32_t creator, uint32_t creation);
+/* The rank of a world rank; MUSTER_NO_RANK: no member. */
+uint32_t comm_rank_of(const muster_comm_t *comm, uint32_t world_rank);
+
+/* The generation's record: found or begun anew (replacing one COMM_RECORDS older). NULL: too old. */
+record_t *comm_record(muster_comm_t *comm, uint64_t generation);
+
+bool comm_is_lost(const muster_comm_t *comm, uint32_t rank);
+bool comm_is_decider(const muster_comm_t *comm);
+
+/* The schedule for a call, from the cache or built; held until comm_schedule_release. */
+muster_status_t comm_schedule(muster_comm_t *comm, const call_t *call, bool in_place, bool uniform,
+                              bool small, size_t block_bytes, cached_schedule_t **schedule);
+void comm_schedule_release(cached_schedule_t *schedule);
+
+/* A message of this communicator, about a generation, from its own rank. */
+wire_message_t comm_message(const muster_comm_t *comm, wire_kind_t kind, uint64_t generation,
+                            size_t payload_length);
+/* Sends one to a rank; to itself is a fault. Counted as control. */
+void comm_send_control(muster_comm_t *comm, uint32_t rank, const wire_message_t *message,
+                       const uint8_t *payload);
+
+void comm_describe(const muster_comm_t *comm, muster_comm_description_t *description);
+
+#endif

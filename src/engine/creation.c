@@ -1,0 +1,566 @@
+#include "engine/creation.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/assertion.h"
+#include "core/gate.h"
+#include "engine/message.h"
+
+/* A claim's label: a new one, or the member's deadline has passed and it asks for a verdict. */
+enum { CLAIM_NEW = 0, CLAIM_OVERDUE = 1 };
+
+struct creation {
+    struct creation *next;
+    engine_t *engine;
+    char *name;
+    size_t name_length;
+    uint32_t *ranks;      /* world ranks of the members */
+    uint32_t size;
+    uint32_t rank;        /* the caller's among them */
+    muster_comm_options_t options;
+    bool owned;           /* its caller still looks; else it lingers to answer latecomers */
+    muster_status_t status;
+    muster_failure_t failure;
+    muster_comm_t *comm;
+    int64_t deadline, give_up;
+    bool asked;
+    uint64_t serial;      /* of the caller's claim */
+    /* at the creator */
+    gate_t gate;
+    uint64_t *words;
+    uint64_t *serials;    /* of the members' claims */
+    uint32_t creation;
+};
+
+static bool creation_is_creator(const creation_t *creation)
+{
+    return creation->rank == 0;
+}
+
+static uint32_t creation_index(const creation_t *creation, uint32_t world_rank)
+{
+    for (uint32_t i = 0; i < creation->size; i++)
+        if (creation->ranks[i] == world_rank)
+            return i;
+    return MUSTER_NO_RANK;
+}
+
+static void creation_unlink(creation_t *creation)
+{
+    for (creation_t **link = (creation_t **)&creation->engine->creations; *link; link = &(*link)->next) {
+        if (*link == creation) {
+            *link = creation->next;
+            return;
+        }
+    }
+}
+
+static void creation_delete(creation_t *creation)
+{
+    creation_unlink(creation);
+    free(creation->name);
+    free(creation->ranks);
+    free(creation->words);
+    free(creation->serials);
+    free(creation);
+}
+
+static void creation_begin_failure(const creation_t *creation, muster_status_t status, uint32_t rank,
+                                   muster_failure_t *failure)
+{
+    memset(failure, 0, sizeof *failure);
+    failure->status = status;
+    failure->rank = rank;
+    snprintf(failure->operation, sizeof failure->operation, "create");
+    if (rank != MUSTER_NO_RANK && creation->engine->transport) {
+        const transport_operations_t *operations = creation->engine->transport->operations;
+        const transport_peer_t *peer =
+            operations->peer(creation->engine->transport, creation->ranks[rank]);
+        snprintf(failure->host, sizeof failure->host, "%s", peer->host);
+        failure->pid = peer->pid;
+    }
+    snprintf(failure->message, sizeof failure->message, "creating communicator \"%.64s\": ",
+             creation->name);
+}
+
+static void creation_say(muster_failure_t *failure, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void creation_say(muster_failure_t *failure, const char *format, ...)
+{
+    size_t length = strlen(failure->message);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure->message + length, sizeof failure->message - length, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- answers of the creator ---- */
+
+static void creation_answer(creation_t *creation, uint32_t index)
+{
+    engine_t *engine = creation->engine;
+    if (index == creation->rank)
+        return;
+    uint8_t bytes[WIRE_FAILURE_SIZE];
+    bool good = creation->status == MUSTER_OK;
+    wire_message_t message = {.kind = WIRE_CREATED,
+                              .payload_length = good ? 0 : sizeof bytes,
+                              .creator = engine->rank,
+                              .creation = creation->creation,
+                              .generation = creation->serials[index],
+                              .source = engine->rank};
+    message.call.outcome = MUSTER_OUTCOME_UNIFORM;
+    if (!good)
+        wire_encode_failure(&creation->failure, bytes);
+    engine_send(engine, creation->ranks[index], &message, bytes);
+}
+
+static void creation_tell_arrived(creation_t *creation)
+{
+    for (uint32_t i = 0; i < creation->size; i++)
+        if (gate_state(&creation->gate, i) == GATE_CONTRIBUTED)
+            creation_answer(creation, i);
+}
+
+static void creation_make(creation_t *creation)
+{
+    muster_status_t status =
+        comm_create(creation->engine, creation->name, creation->name_length, creation->ranks,
+                    creation->size, creation->rank, &creation->options, creation->ranks[0],
+                    creation->creation, &creation->comm);
+    creation->status = status;
+    if (status == MUSTER_OK)
+        return;
+    creation_begin_failure(creation, status, creation->rank, &creation->failure);
+    creation_say(&creation->failure, "no memory on rank %u", creation->rank);
+}
+
+static void creation_fail(creation_t *creation, const muster_failure_t *failure)
+{
+    if (creation->status != MUSTER_IN_PROGRESS)
+        return;
+    creation->status = failure->status;
+    creation->failure = *failure;
+    if (creation_is_creator(creation))
+        creation_tell_arrived(creation);
+}
+
+static void creation_name_missing(creation_t *creation, muster_failure_t *failure)
+{
+    for (uint32_t i = 0; i < creation->size; i++) {
+        if (gate_state(&creation->gate, i) != GATE_AWAITED)
+            continue;
+        if (failure->rank == MUSTER_NO_RANK)
+            failure->rank = i;
+        creation_say(failure, "%s rank %u", failure->range_count ? "," : "missing:", i);
+        muster_rank_range_t *last =
+            failure->range_count ? &failure->missing[failure->range_count - 1] : NULL;
+        if (last && (last->last + 1 == i || failure->range_count == MUSTER_FAILURE_RANGES_MAX))
+            last->last = i;
+        else
+            failure->missing[failure->range_count++] = (muster_rank_range_t){i, i};
+    }
+}
+
+static void creation_time_out(creation_t *creation)
+{
+    muster_failure_t failure;
+    creation_begin_failure(creation, MUSTER_TIMED_OUT, MUSTER_NO_RANK, &failure);
+    creation_say(&failure, "timed out, ");
+    creation_name_missing(creation, &failure);
+    creation_fail(creation, &failure);
+}
+
+/* ---- claims ---- */
+
+static void creation_encode(const creation_t *creation, wire_claim_t *claim)
+{
+    const muster_comm_options_t *options = &creation->options;
+    *claim = (wire_claim_t){.size = creation->size,
+                            .rank = creation->rank,
+                            .shape = (uint8_t)options->shape,
+                            .generations = (uint8_t)options->generations,
+                            .roots = (uint8_t)options->roots,
+                            .outcome = (uint8_t)options->outcome,
+                            .arity_given = options->arity.given,
+                            .threshold_given = options->flat_threshold.given,
+                            .arity = options->arity.given ? options->arity.value : 0,
+                            .threshold = options->flat_threshold.given ? options->flat_threshold.value : 0,
+                            .timeout_ns = 0,
+                            .name_length = (uint32_t)creation->name_length,
+                            .name = creation->name};
+}
+
+/* Compares a member's claim with the creator's own; the first field that differs, both values. */
+static bool creation_same(creation_t *creation, uint32_t index, const wire_claim_t *claim)
+{
+    wire_claim_t own;
+    creation_encode(creation, &own);
+    const struct {
+        const char *field;
+        uint64_t mine, theirs;
+    } fields[] = {
+        {"size", own.size, claim->size},
+        {"rank", index, claim->rank},
+        {"shape", own.shape, claim->shape},
+        {"arity", own.arity_given ? own.arity : UINT64_MAX, claim->arity_given ? claim->arity : UINT64_MAX},
+        {"threshold", own.threshold_given ? own.threshold : UINT64_MAX,
+         claim->threshold_given ? claim->threshold : UINT64_MAX},
+        {"roots", own.roots, claim->roots},
+        {"generations", own.generations, claim->generations},
+        {"outcome", own.outcome, claim->outcome},
+    };
+    const char *field = NULL;
+    uint64_t mine = 0, theirs = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0] && !field; i++) {
+        if (fields[i].mine != fields[i].theirs) {
+            field = fields[i].field;
+            mine = fields[i].mine;
+            theirs = fields[i].theirs;
+        }
+    }
+    for (uint32_t i = 0; !field && i < creation->size; i++) {
+        if (wire_claim_rank(claim, i) != creation->ranks[i]) {
+            field = "members";
+            mine = creation->ranks[i];
+            theirs = wire_claim_rank(claim, i);
+        }
+    }
+    if (!field)
+        return true;
+    muster_failure_t failure;
+    creation_begin_failure(creation, MUSTER_MISMATCH, index, &failure);
+    snprintf(failure.field, sizeof failure.field, "%s", field);
+    char values[2][24];
+    snprintf(values[0], sizeof values[0], "%llu", (unsigned long long)mine);
+    snprintf(values[1], sizeof values[1], "%llu", (unsigned long long)theirs);
+    creation_say(&failure, "%s differs: %s on rank %u, %s on rank %u", field,
+                 mine == UINT64_MAX ? "not given" : values[0], creation->ranks[0],
+                 theirs == UINT64_MAX ? "not given" : values[1], creation->ranks[index]);
+    creation_fail(creation, &failure);
+    return false;
+}
+
+static bool creation_wants(const creation_t *creation, const wire_claim_t *claim, uint32_t peer,
+                           uint32_t *index)
+{
+    if (!creation_is_creator(creation) || claim->name_length != creation->name_length ||
+        memcmp(claim->name, creation->name, creation->name_length) != 0)
+        return false;
+    *index = creation_index(creation, peer);
+    return *index != MUSTER_NO_RANK && gate_state(&creation->gate, *index) == GATE_AWAITED;
+}
+
+/* Takes a member's claim: compares it, and makes the communicator when it was the last. */
+static void creation_take(creation_t *creation, uint32_t index, const early_t *early,
+                          const wire_claim_t *claim)
+{
+    creation->serials[index] = early->message.generation;
+    bool pending = creation->status == MUSTER_IN_PROGRESS;
+    gate_event_t event = {GATE_CONTRIBUTE, index, MUSTER_OK};
+    gate_answer_t answer = gate_step(&creation->gate, event, 0);
+    if (!pending) {
+        creation_answer(creation, index); /* a latecomer hears the old verdict */
+    } else if (creation_same(creation, index, claim)) {
+        if (early->message.label == CLAIM_OVERDUE) {
+            creation_time_out(creation);
+        } else if (answer == GATE_COMPLETE) {
+            creation_make(creation);
+            creation_tell_arrived(creation);
+        }
+    }
+}
+
+static creation_t *creation_for(engine_t *engine, const wire_claim_t *claim, uint32_t peer,
+                                uint32_t *index)
+{
+    creation_t *oldest = NULL;
+    for (creation_t *creation = (creation_t *)engine->creations; creation; creation = creation->next) {
+        uint32_t place;
+        if (creation_wants(creation, claim, peer, &place)) {
+            oldest = creation; /* newer ones stand in front */
+            *index = place;
+        }
+    }
+    return oldest;
+}
+
+/* The member's deadline has passed: its claim is either taken, or waits for a creator that is late. */
+static void creation_overdue(engine_t *engine, early_t *overdue)
+{
+    for (creation_t *creation = (creation_t *)engine->creations; creation; creation = creation->next) {
+        uint32_t index = creation_is_creator(creation) ? creation_index(creation, overdue->peer)
+                                                       : MUSTER_NO_RANK;
+        if (index == MUSTER_NO_RANK || creation->serials[index] != overdue->message.generation ||
+            gate_state(&creation->gate, index) != GATE_CONTRIBUTED)
+            continue;
+        if (creation->status == MUSTER_IN_PROGRESS)
+            creation_time_out(creation);
+        else
+            creation_answer(creation, index);
+        break;
+    }
+    for (early_t *claim = engine->claims; claim; claim = claim->next) {
+        if (claim->peer != overdue->peer || claim->message.generation != overdue->message.generation)
+            continue;
+        /* The creator has not come yet: say so, and let it hear the same when it does. */
+        claim->message.label = CLAIM_OVERDUE;
+        muster_failure_t failure = {.status = MUSTER_TIMED_OUT, .rank = 0, .range_count = 1};
+        snprintf(failure.operation, sizeof failure.operation, "create");
+        creation_say(&failure, "creating a communicator: timed out, missing: rank 0, its creator");
+        uint8_t bytes[WIRE_FAILURE_SIZE];
+        wire_encode_failure(&failure, bytes);
+        wire_message_t message = {.kind = WIRE_CREATED,
+                                  .payload_length = sizeof bytes,
+                                  .creator = engine->rank,
+                                  .generation = claim->message.generation,
+                                  .source = engine->rank};
+        message.call.outcome = MUSTER_OUTCOME_UNIFORM;
+        engine_send(engine, claim->peer, &message, bytes);
+        break;
+    }
+    message_free_early(engine, overdue);
+}
+
+void creation_on_claim(engine_t *engine, early_t *early)
+{
+    wire_claim_t claim;
+    if (!wire_decode_claim(early->payload, early->message.payload_length, &claim)) {
+        engine->bad_messages++;
+        message_free_early(engine, early);
+        return;
+    }
+    if (early->message.label == CLAIM_OVERDUE) {
+        creation_overdue(engine, early);
+        return;
+    }
+    uint32_t index = 0;
+    creation_t *creation = creation_for(engine, &claim, early->peer, &index);
+    if (!creation) {
+        early_t **link = &engine->claims;
+        while (*link)
+            link = &(*link)->next;
+        early->next = NULL;
+        *link = early;
+        return;
+    }
+    creation_take(creation, index, early, &claim);
+    message_free_early(engine, early);
+}
+
+static void creation_take_waiting(creation_t *creation)
+{
+    engine_t *engine = creation->engine;
+    early_t **link = &engine->claims;
+    while (*link) {
+        early_t *early = *link;
+        wire_claim_t claim;
+        uint32_t index;
+        bool valid = wire_decode_claim(early->payload, early->message.payload_length, &claim);
+        MUSTER_ASSERT(valid);
+        if (!creation_wants(creation, &claim, early->peer, &index)) {
+            link = &early->next;
+            continue;
+        }
+        *link = early->next;
+        creation_take(creation, index, early, &claim);
+        message_free_early(engine, early);
+    }
+}
+
+static bool creation_send_claim(creation_t *creation, uint8_t label)
+{
+    wire_claim_t claim;
+    creation_encode(creation, &claim);
+    size_t size = wire_claim_size(&claim);
+    uint8_t *bytes = malloc(size);
+    if (!bytes)
+        return false;
+    wire_encode_claim(&claim, creation->ranks, bytes);
+    wire_message_t message = {.kind = WIRE_CLAIM,
+                              .label = label,
+                              .payload_length = size,
+                              .generation = creation->serial,
+                              .source = creation->engine->rank};
+    message.call.outcome = MUSTER_OUTCOME_UNIFORM;
+    engine_send(creation->engine, creation->ranks[0], &message, bytes);
+    free(bytes);
+    return true;
+}
+
+/* ---- start and end ---- */
+
+static void creation_start_at_creator(creation_t *creation)
+{
+    engine_t *engine = creation->engine;
+    creation->creation = ++engine->creation_count;
+    gate_open(&creation->gate, creation->words, creation->size, true, GATE_FAIL_ON_LOSS,
+              GATE_NO_DEADLINE);
+    gate_event_t own = {GATE_CONTRIBUTE, 0, MUSTER_OK};
+    if (gate_step(&creation->gate, own, 0) == GATE_COMPLETE) {
+        creation_make(creation);
+        return;
+    }
+    for (uint32_t i = 1; i < creation->size; i++)
+        if (engine->gone[creation->ranks[i]] != ENGINE_HERE)
+            creation_on_gone(engine, creation->ranks[i]);
+    creation_take_waiting(creation);
+}
+
+muster_status_t creation_start(engine_t *engine, const char *name, const uint32_t *ranks,
+                               uint32_t size, const muster_comm_options_t *options,
+                               creation_t **result)
+{
+    creation_t *creation = calloc(1, sizeof *creation);
+    if (!creation)
+        return MUSTER_NO_MEMORY;
+    creation->engine = engine;
+    creation->name_length = strlen(name);
+    creation->name = malloc(creation->name_length + 1);
+    creation->ranks = malloc(size * sizeof *ranks);
+    creation->words = malloc(GATE_MEMORY_WORDS(size) * sizeof *creation->words);
+    creation->serials = calloc(size, sizeof *creation->serials);
+    if (!creation->name || !creation->ranks || !creation->words || !creation->serials) {
+        creation_delete(creation);
+        return MUSTER_NO_MEMORY;
+    }
+    memcpy(creation->name, name, creation->name_length + 1);
+    memcpy(creation->ranks, ranks, size * sizeof *ranks);
+    creation->size = size;
+    creation->rank = creation_index(creation, engine->rank);
+    MUSTER_ASSERT(creation->rank != MUSTER_NO_RANK);
+    creation->options = *options;
+    creation->options.failure = NULL;
+    creation->status = MUSTER_IN_PROGRESS;
+    creation->owned = true;
+    creation->deadline = engine_deadline(engine, options->timeout, engine->timeout);
+    creation->give_up = INT64_MAX;
+    creation->next = (creation_t *)engine->creations;
+    engine->creations = creation;
+    if (creation_is_creator(creation)) {
+        creation_start_at_creator(creation);
+    } else {
+        creation->serial = ++engine->claim_count;
+        if (engine->gone[ranks[0]] != ENGINE_HERE)
+            creation_on_gone(engine, ranks[0]);
+        else if (!creation_send_claim(creation, CLAIM_NEW)) {
+            creation_delete(creation);
+            return MUSTER_NO_MEMORY;
+        }
+    }
+    *result = creation;
+    return MUSTER_OK;
+}
+
+muster_status_t creation_status(const creation_t *creation, muster_comm_t **comm,
+                                muster_failure_t *failure)
+{
+    if (creation->status == MUSTER_OK)
+        *comm = creation->comm;
+    else if (creation->status != MUSTER_IN_PROGRESS && failure)
+        *failure = creation->failure;
+    return creation->status;
+}
+
+void creation_free(creation_t *creation)
+{
+    if (!creation)
+        return;
+    engine_t *engine = creation->engine;
+    creation->owned = false;
+    /* A failed one goes on answering members that come later, for a while. */
+    bool lingers = !engine->shutting_down && creation_is_creator(creation) &&
+                   creation->status != MUSTER_OK && creation->status != MUSTER_IN_PROGRESS &&
+                   !gate_is_complete(&creation->gate);
+    if (lingers)
+        creation->give_up = engine_now(engine) + ENGINE_DEFAULT_TIMEOUT;
+    else
+        creation_delete(creation);
+    if (!engine->creations)
+        message_drop_orphans(engine);
+}
+
+/* ---- events ---- */
+
+void creation_on_created(engine_t *engine, uint32_t peer, const wire_message_t *message,
+                         const uint8_t *payload)
+{
+    creation_t *creation = (creation_t *)engine->creations;
+    while (creation && (creation_is_creator(creation) || creation->ranks[0] != peer ||
+                        creation->serial != message->generation))
+        creation = creation->next;
+    if (!creation || creation->status != MUSTER_IN_PROGRESS)
+        return;
+    if (message->payload_length == 0) {
+        creation->creation = message->creation;
+        creation_make(creation);
+        return;
+    }
+    muster_failure_t failure;
+    if (wire_decode_failure(payload, message->payload_length, &failure))
+        creation_fail(creation, &failure);
+    else
+        engine->bad_messages++;
+}
+
+void creation_on_gone(engine_t *engine, uint32_t world_rank)
+{
+    for (creation_t *creation = (creation_t *)engine->creations; creation; creation = creation->next) {
+        uint32_t index = creation_index(creation, world_rank);
+        if (index == MUSTER_NO_RANK || creation->status != MUSTER_IN_PROGRESS)
+            continue;
+        if (creation_is_creator(creation) ? gate_state(&creation->gate, index) != GATE_AWAITED
+                                          : index != 0)
+            continue;
+        muster_failure_t failure;
+        creation_begin_failure(creation, MUSTER_PEER_LOST, index, &failure);
+        const char *how = engine->how[world_rank];
+        creation_say(&failure, "rank %u %s%s%s", index,
+                     engine->gone[world_rank] == ENGINE_LEFT ? "has left" : "was lost",
+                     how[0] ? ": " : "", how);
+        creation_fail(creation, &failure);
+    }
+}
+
+void creation_tick(engine_t *engine, int64_t now)
+{
+    for (creation_t *creation = (creation_t *)engine->creations, *next; creation; creation = next) {
+        next = creation->next;
+        if (!creation->owned) {
+            if (now >= creation->give_up || gate_is_complete(&creation->gate))
+                creation_delete(creation);
+            continue;
+        }
+        if (creation->status != MUSTER_IN_PROGRESS)
+            continue;
+        if (now >= creation->deadline && creation_is_creator(creation)) {
+            creation_time_out(creation);
+        } else if (now >= creation->deadline && !creation->asked) {
+            creation->asked = true;
+            creation->give_up = now + ENGINE_GRACE;
+            creation_send_claim(creation, CLAIM_OVERDUE);
+        } else if (now >= creation->give_up) {
+            muster_failure_t failure;
+            creation_begin_failure(creation, MUSTER_UNDECIDED, 0, &failure);
+            creation_say(&failure, "its creator, rank 0, did not answer");
+            creation_fail(creation, &failure);
+        }
+    }
+}
+
+int64_t creation_next_deadline(const engine_t *engine)
+{
+    int64_t earliest = INT64_MAX;
+    for (const creation_t *creation = (const creation_t *)engine->creations; creation;
+         creation = creation->next) {
+        int64_t due = creation->asked || !creation->owned ? creation->give_up : creation->deadline;
+        if (creation->owned && creation->status != MUSTER_IN_PROGRESS)
+            continue;
+        if (due < earliest)
+            earliest = due;
+    }
+    return earliest;
+}

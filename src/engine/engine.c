@@ -1,0 +1,325 @@
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/assertion.h"
+#include "engine/creation.h"
+#include "engine/message.h"
+#include "engine/outcome.h"
+#include "engine/request.h"
+
+/* A control message on its way, with its payload. */
+typedef struct control {
+    transfer_t transfer;
+    struct control *next, *previous;
+    uint32_t peer;
+    uint8_t payload[];
+} control_t;
+
+static void engine_control_done(engine_t *engine, control_t *control)
+{
+    if (control->previous)
+        control->previous->next = control->next;
+    else
+        engine->controls = control->next;
+    if (control->next)
+        control->next->previous = control->previous;
+    free(control);
+}
+
+static muster_status_t engine_make_world(engine_t *engine, muster_outcome_t outcome)
+{
+    uint32_t *members = malloc(engine->size * sizeof *members);
+    if (!members)
+        return MUSTER_NO_MEMORY;
+    for (uint32_t rank = 0; rank < engine->size; rank++)
+        members[rank] = rank;
+    muster_comm_options_t options = {.outcome = outcome};
+    muster_status_t status = comm_create(engine, "world", 5, members, engine->size, engine->rank,
+                                         &options, 0, 0, &engine->world);
+    free(members);
+    return status;
+}
+
+muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_outcome_t outcome,
+                              engine_t **result)
+{
+    engine_t *engine = calloc(1, sizeof *engine);
+    if (!engine)
+        return MUSTER_NO_MEMORY;
+    engine->transport = transport;
+    engine->rank = transport->rank;
+    engine->size = transport->size;
+    engine->timeout = timeout;
+    engine->gone = calloc(engine->size, 1);
+    engine->how = calloc(engine->size, sizeof *engine->how);
+    pthread_mutex_init(&engine->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&engine->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    muster_status_t status = engine->gone && engine->how ? engine_make_world(engine, outcome) : MUSTER_NO_MEMORY;
+    if (status != MUSTER_OK) {
+        engine->transport = NULL; /* the caller keeps it on failure */
+        engine_destroy(engine);
+        return status;
+    }
+    *result = engine;
+    return MUSTER_OK;
+}
+
+void engine_destroy(engine_t *engine)
+{
+    if (!engine)
+        return;
+    engine_lock(engine);
+    engine->shutting_down = true;
+    if (engine->transport)
+        engine->transport->operations->destroy(engine->transport);
+    engine->transport = NULL;
+    while (engine->creations)
+        creation_free((creation_t *)engine->creations);
+    request_free_all(engine);
+    while (engine->comms)
+        comm_free(engine->comms);
+    message_drop_orphans(engine);
+    for (uint32_t peer = 0; engine->gone && peer < engine->size; peer++)
+        message_peer_lost(engine, peer);
+    while (engine->controls)
+        engine_control_done(engine, engine->controls);
+    while (engine->claims) {
+        early_t *claim = engine->claims;
+        engine->claims = claim->next;
+        message_free_early(engine, claim);
+    }
+    engine_unlock(engine);
+    pthread_cond_destroy(&engine->changed);
+    pthread_mutex_destroy(&engine->lock);
+    free(engine->gone);
+    free(engine->how);
+    free(engine);
+}
+
+void engine_lock(engine_t *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+}
+
+void engine_unlock(engine_t *engine)
+{
+    pthread_mutex_unlock(&engine->lock);
+}
+
+int64_t engine_now(engine_t *engine)
+{
+    return engine->transport->operations->now(engine->transport);
+}
+
+int64_t engine_deadline(engine_t *engine, muster_timeout_t timeout, int64_t fallback)
+{
+    int64_t length = fallback;
+    if (timeout.kind == 2)
+        length = INT64_MAX;
+    else if (timeout.kind == 1)
+        length = timeout.milliseconds > INT64_MAX / 2000000 ? INT64_MAX
+                                                            : (int64_t)timeout.milliseconds * 1000000;
+    int64_t now = engine_now(engine);
+    return length > INT64_MAX - now ? INT64_MAX : now + length;
+}
+
+void engine_send(engine_t *engine, uint32_t peer, const wire_message_t *message, const uint8_t *payload)
+{
+    uint8_t header[WIRE_HEADER_SIZE];
+    transport_t *transport = engine->transport;
+    size_t length = message->payload_length;
+    if (!transport || engine->gone[peer] == ENGINE_LOST)
+        return;
+    control_t *control = length ? malloc(sizeof *control + length) : NULL;
+    if (length && !control) {
+        /* Without memory for a report the peer would wait in vain: break with it instead. */
+        transport->operations->lose(transport, peer, MUSTER_NO_MEMORY);
+        return;
+    }
+    transport_span_t span = {control ? control->payload : NULL, length};
+    if (control) {
+        memset(&control->transfer, 0, sizeof control->transfer);
+        control->transfer.kind = TRANSFER_CONTROL;
+        memcpy(control->payload, payload, length);
+    }
+    wire_encode(message, header);
+    bool done = false;
+    muster_status_t status = transport->operations->send(transport, peer, header, &span,
+                                                         length ? 1 : 0, control, &done);
+    if (status != MUSTER_OK || done) {
+        free(control);
+    } else if (control) {
+        control->peer = peer;
+        control->previous = NULL;
+        control->next = engine->controls;
+        if (control->next)
+            control->next->previous = control;
+        engine->controls = control;
+    }
+}
+
+static void engine_sent(engine_t *engine, transfer_t *transfer)
+{
+    if (!transfer)
+        return;
+    if (transfer->kind == TRANSFER_CONTROL)
+        engine_control_done(engine, (control_t *)transfer);
+    else
+        request_sent(transfer);
+}
+
+static void engine_tick(engine_t *engine)
+{
+    int64_t now = engine_now(engine);
+    for (muster_request_t *request = engine->active, *next; request; request = next) {
+        next = request->next;
+        request_tick(request, now);
+    }
+    for (muster_comm_t *comm = engine->comms; comm; comm = comm->next) {
+        outcome_tick(comm, now);
+        if (comm->queue)
+            request_start_queued(comm);
+    }
+    creation_tick(engine, now);
+}
+
+int64_t engine_next_deadline(const engine_t *engine)
+{
+    int64_t earliest = creation_next_deadline(engine);
+    for (const muster_request_t *request = engine->active; request; request = request->next) {
+        int64_t deadline = request_next_deadline(request);
+        if (deadline < earliest)
+            earliest = deadline;
+    }
+    for (const muster_comm_t *comm = engine->comms; comm; comm = comm->next) {
+        int64_t deadline = outcome_next_deadline(comm);
+        if (deadline < earliest)
+            earliest = deadline;
+    }
+    return earliest;
+}
+
+static void engine_mark_gone(engine_t *engine, uint32_t world_rank, engine_gone_t gone)
+{
+    if (world_rank >= engine->size || engine->gone[world_rank] != ENGINE_HERE)
+        return;
+    engine->gone[world_rank] = (uint8_t)gone;
+    for (muster_comm_t *comm = engine->comms, *next; comm; comm = next) {
+        next = comm->next;
+        uint32_t rank = comm_rank_of(comm, world_rank);
+        if (rank != MUSTER_NO_RANK)
+            outcome_on_gone(comm, rank, gone);
+    }
+    creation_on_gone(engine, world_rank);
+}
+
+/* The transport has delivered everything of a peer that is gone. */
+static void engine_lost(engine_t *engine, uint32_t peer, muster_status_t why)
+{
+    for (muster_request_t *request = engine->active, *next; request; request = next) {
+        next = request->next;
+        request_peer_lost(request, peer);
+    }
+    message_peer_lost(engine, peer);
+    for (control_t *control = engine->controls, *next; control; control = next) {
+        next = control->next;
+        if (control->peer == peer)
+            engine_control_done(engine, control);
+    }
+    if (engine->how[peer][0] == 0 && why != MUSTER_PEER_LOST && why != MUSTER_SHUT_DOWN)
+        snprintf(engine->how[peer], sizeof engine->how[peer], "%s", muster_status_text(why));
+    engine_mark_gone(engine, peer, why == MUSTER_SHUT_DOWN ? ENGINE_LEFT : ENGINE_LOST);
+}
+
+void engine_peer_leaves(engine_t *engine, uint32_t peer)
+{
+    engine_mark_gone(engine, peer, ENGINE_LEFT);
+}
+
+void engine_hear_gone(engine_t *engine, uint32_t world_rank, engine_gone_t gone, const char *how)
+{
+    if (world_rank >= engine->size || world_rank == engine->rank ||
+        engine->gone[world_rank] != ENGINE_HERE)
+        return;
+    snprintf(engine->how[world_rank], sizeof engine->how[world_rank], "%s", how);
+    engine->transport->operations->lose(engine->transport, world_rank,
+                                        gone == ENGINE_LEFT ? MUSTER_SHUT_DOWN : MUSTER_PEER_LOST);
+}
+
+void engine_progress(engine_t *engine)
+{
+    transport_t *transport = engine->transport;
+    transport_event_t event;
+    engine->progressed++;
+    while (transport->operations->poll(transport, &event)) {
+        switch (event.kind) {
+        case TRANSPORT_MESSAGE:
+        case TRANSPORT_HEADER:
+        case TRANSPORT_RECEIVED:
+            message_event(engine, &event);
+            break;
+        case TRANSPORT_SENT:
+            engine_sent(engine, event.token);
+            break;
+        case TRANSPORT_LOST:
+            engine_lost(engine, event.peer, event.status);
+            break;
+        }
+    }
+    engine_tick(engine);
+    request_run_callbacks(engine);
+}
+
+static void engine_sleep(engine_t *engine, int64_t until)
+{
+    if (engine->polling) {
+        if (until < engine->polled_until)
+            engine->transport->operations->wake(engine->transport);
+        engine->waiters++;
+        int64_t capped = until == INT64_MAX ? engine_now(engine) + 1000000000 : until;
+        struct timespec time = {capped / 1000000000, capped % 1000000000};
+        pthread_cond_timedwait(&engine->changed, &engine->lock, &time);
+        engine->waiters--;
+        return;
+    }
+    int64_t next = engine_next_deadline(engine);
+    if (next > until)
+        next = until;
+    int64_t timeout = -1;
+    if (next != INT64_MAX) {
+        timeout = next - engine_now(engine);
+        if (timeout < 0)
+            timeout = 0;
+    }
+    transport_t *transport = engine->transport;
+    engine->polling = true;
+    engine->polled_until = next;
+    engine_unlock(engine);
+    transport->operations->wait(transport, timeout);
+    engine_lock(engine);
+    engine->polling = false;
+}
+
+bool engine_wait(engine_t *engine, bool (*done)(void *argument), void *argument, int64_t deadline)
+{
+    bool finished = done(argument);
+    while (!finished) {
+        engine_progress(engine);
+        finished = done(argument);
+        if (finished || (deadline != INT64_MAX && engine_now(engine) >= deadline))
+            break;
+        engine_sleep(engine, deadline);
+        finished = done(argument);
+    }
+    /* Whoever still waits has something to see, or has to poll now. */
+    if (engine->waiters > 0)
+        pthread_cond_broadcast(&engine->changed);
+    return finished;
+}

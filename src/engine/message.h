@@ -1,0 +1,23 @@
+/*
+ * From the transport's events to the requests: matching, early and late messages.
+ */
+#ifndef MUSTER_ENGINE_MESSAGE_H
+#define MUSTER_ENGINE_MESSAGE_H
+
+#include "engine/comm.h"
+
+void message_event(engine_t *engine, const transport_event_t *event);
+
+/* Offers the early messages of a generation (0: all) to its request; called when it starts or moves on. */
+void message_offer_early(muster_comm_t *comm, uint64_t generation);
+
+/* A communicator has been made: what had come for it before. */
+void message_adopt_orphans(muster_comm_t *comm);
+/* Nothing is being created any more: drops what is held for it. */
+void message_drop_orphans(engine_t *engine);
+void message_drop_early(muster_comm_t *comm);
+/* The peer is lost: long messages that were being received from it will not be completed. */
+void message_peer_lost(engine_t *engine, uint32_t peer);
+void message_free_early(engine_t *engine, early_t *early);
+
+#endif

@@ -1,0 +1,529 @@
+#include "engine/outcome.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/assertion.h"
+#include "engine/request.h"
+
+/* VERDICT and QUERY say in their label which kind they are. */
+enum { VERDICT_FAILURE = 0, VERDICT_VALUE = 1 };
+enum { QUERY_PLAIN = 0, QUERY_TAKEOVER = 1 };
+
+typedef struct answer {
+    wire_state_t state;
+    call_t call;
+    bool answered;
+} answer_t;
+
+/* The decider asks where everybody is before it decides. */
+typedef struct inquiry {
+    gate_t gate;
+    int64_t deadline;
+    muster_failure_t failure; /* what was reported */
+    bool has_value;
+    size_t value_length;
+    uint8_t value[COMM_SMALL];
+    uint64_t *words;
+    answer_t answers[]; /* by rank */
+} inquiry_t;
+
+static void outcome_say(muster_failure_t *failure, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Appends to the failure's message, as far as there is room. */
+static void outcome_say(muster_failure_t *failure, const char *format, ...)
+{
+    size_t length = strlen(failure->message);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure->message + length, sizeof failure->message - length, format, arguments);
+    va_end(arguments);
+}
+
+static void outcome_add_missing(muster_failure_t *failure, uint32_t rank)
+{
+    muster_rank_range_t *last = failure->range_count ? &failure->missing[failure->range_count - 1] : NULL;
+    if (last && (last->last + 1 == rank || failure->range_count == MUSTER_FAILURE_RANGES_MAX))
+        last->last = rank;
+    else
+        failure->missing[failure->range_count++] = (muster_rank_range_t){rank, rank};
+}
+
+/* ---- records ---- */
+
+static void outcome_drop_inquiry(muster_comm_t *comm, record_t *record)
+{
+    if (!record->inquiry)
+        return;
+    free(record->inquiry->words);
+    free(record->inquiry);
+    record->inquiry = NULL;
+    comm->inquiries--;
+}
+
+void outcome_free_record(record_t *record)
+{
+    if (record->inquiry)
+        free(record->inquiry->words);
+    free(record->inquiry);
+    free(record->failure);
+    free(record->value);
+    record->inquiry = NULL;
+    record->failure = NULL;
+    record->value = NULL;
+}
+
+void outcome_failure(const muster_comm_t *comm, const record_t *record, muster_failure_t *failure)
+{
+    if (record->failure) {
+        *failure = *record->failure;
+        return;
+    }
+    uint8_t operation = record->started ? record->call.operation : OPERATION_COUNT;
+    request_failure(comm, record->generation, operation, record->status, record->culprit, failure);
+    outcome_say(failure, "%s", muster_status_text(record->status));
+}
+
+void outcome_keep_value(muster_comm_t *comm, uint64_t generation, const uint8_t *value, size_t length)
+{
+    record_t *record = comm_record(comm, generation);
+    if (!record || record->value_kept || length > COMM_SMALL)
+        return;
+    if (!record->value && !(record->value = malloc(COMM_SMALL)))
+        return;
+    if (length > 0 && value)
+        memcpy(record->value, value, length);
+    record->value_length = length;
+    record->value_kept = true;
+}
+
+static muster_request_t *outcome_request(muster_comm_t *comm, uint64_t generation)
+{
+    muster_request_t *request = comm->operations[generation % GENERATION_WINDOW];
+    return request && request->generation == generation ? request : NULL;
+}
+
+/* ---- verdicts ---- */
+
+static void outcome_send_verdict(muster_comm_t *comm, const record_t *record, uint32_t rank)
+{
+    uint8_t bytes[WIRE_FAILURE_SIZE];
+    if (record->state == RECORD_VALUE) {
+        size_t length = record->value_kept ? record->value_length : 0;
+        wire_message_t message = comm_message(comm, WIRE_VERDICT, record->generation, length);
+        message.label = VERDICT_VALUE;
+        comm_send_control(comm, rank, &message, record->value);
+        return;
+    }
+    muster_failure_t failure;
+    outcome_failure(comm, record, &failure);
+    wire_encode_failure(&failure, bytes);
+    wire_message_t message = comm_message(comm, WIRE_VERDICT, record->generation, sizeof bytes);
+    message.label = VERDICT_FAILURE;
+    comm_send_control(comm, rank, &message, bytes);
+}
+
+static void outcome_tell_all(muster_comm_t *comm, const record_t *record)
+{
+    for (uint32_t rank = 0; rank < comm->size; rank++)
+        if (rank != comm->rank && !comm_is_lost(comm, rank))
+            outcome_send_verdict(comm, record, rank);
+}
+
+static void outcome_store_failure(record_t *record, const muster_failure_t *failure)
+{
+    record->state = RECORD_FAILED;
+    record->status = failure->status;
+    record->culprit = failure->rank;
+    record->failure = malloc(sizeof *failure); /* without memory the status and the rank remain */
+    if (record->failure)
+        *record->failure = *failure;
+}
+
+static void outcome_decide_failure(muster_comm_t *comm, record_t *record,
+                                   const muster_failure_t *failure)
+{
+    MUSTER_ASSERT(record->state == RECORD_OPEN);
+    muster_failure_t copy = *failure; /* it may lie in the inquiry */
+    outcome_drop_inquiry(comm, record);
+    outcome_store_failure(record, &copy);
+    outcome_tell_all(comm, record);
+    muster_request_t *request = outcome_request(comm, record->generation);
+    if (request)
+        request_finish(request, copy.status, &copy);
+}
+
+bool outcome_decide_value(muster_comm_t *comm, uint64_t generation)
+{
+    record_t *record = comm_record(comm, generation);
+    MUSTER_ASSERT(record);
+    if (record->state == RECORD_FAILED)
+        return false;
+    record->state = RECORD_VALUE;
+    if (record->inquiry) {
+        outcome_drop_inquiry(comm, record);
+        outcome_tell_all(comm, record); /* who asked may be cut off from the way down */
+    }
+    return true;
+}
+
+/* ---- inquiries ---- */
+
+static void outcome_conclude(muster_comm_t *comm, record_t *record);
+
+static void outcome_own_answer(muster_comm_t *comm, const record_t *record, wire_state_t *state)
+{
+    *state = (wire_state_t){.started = record->started,
+                            .has_value = record->state == RECORD_VALUE,
+                            .last_operation = comm->last_operation,
+                            .last_generation = comm->last_generation};
+}
+
+static bool outcome_inquire(muster_comm_t *comm, record_t *record, const muster_failure_t *failure)
+{
+    inquiry_t *inquiry = calloc(1, sizeof *inquiry + comm->size * sizeof *inquiry->answers);
+    uint64_t *words = malloc(GATE_MEMORY_WORDS(comm->size) * sizeof *words);
+    if (!inquiry || !words) {
+        free(inquiry);
+        free(words);
+        return false;
+    }
+    inquiry->words = words;
+    inquiry->failure = *failure;
+    inquiry->deadline = engine_now(comm->engine) + ENGINE_INQUIRY;
+    gate_open(&inquiry->gate, words, comm->size, true, GATE_GO_ON, inquiry->deadline);
+    record->inquiry = inquiry;
+    comm->inquiries++;
+    wire_message_t message = comm_message(comm, WIRE_QUERY, record->generation, 0);
+    message.label = comm->took_over ? QUERY_TAKEOVER : QUERY_PLAIN;
+    record->fenced = comm->took_over; /* what a lost decider sent may not count here either */
+    gate_answer_t last = GATE_WAIT;
+    for (uint32_t rank = 0; rank < comm->size; rank++) {
+        if (rank == comm->rank) {
+            outcome_own_answer(comm, record, &inquiry->answers[rank].state);
+            inquiry->answers[rank].call = record->call;
+            inquiry->answers[rank].answered = true;
+        } else if (!comm_is_lost(comm, rank)) {
+            comm_send_control(comm, rank, &message, NULL);
+            continue;
+        }
+        gate_event_kind_t kind = rank == comm->rank ? GATE_CONTRIBUTE : GATE_LOSE;
+        last = gate_step(&inquiry->gate, (gate_event_t){kind, rank, MUSTER_OK}, 0);
+    }
+    if (last == GATE_COMPLETE)
+        outcome_conclude(comm, record);
+    return true;
+}
+
+/* The first field in which two of those who have started differ, and how they differ. */
+static bool outcome_find_mismatch(const muster_comm_t *comm, const inquiry_t *inquiry,
+                                  muster_failure_t *failure)
+{
+    const answer_t *first = NULL;
+    call_field_t field = CALL_FIELD_NONE;
+    uint32_t culprit = MUSTER_NO_RANK;
+    for (uint32_t rank = 0; rank < comm->size && field == CALL_FIELD_NONE; rank++) {
+        const answer_t *answer = &inquiry->answers[rank];
+        if (!answer->answered || !answer->state.started)
+            continue;
+        if (!first)
+            first = answer;
+        else if ((field = call_compare(&first->call, &answer->call)) != CALL_FIELD_NONE)
+            culprit = rank;
+    }
+    if (field == CALL_FIELD_NONE)
+        return false;
+    request_failure(comm, inquiry->failure.generation, first->call.operation, MUSTER_MISMATCH, culprit,
+                    failure);
+    snprintf(failure->field, sizeof failure->field, "%s", call_field_name(field));
+    outcome_say(failure, "%s differs:", call_field_name(field));
+    for (uint32_t rank = 0; rank < comm->size; rank++) {
+        const answer_t *answer = &inquiry->answers[rank];
+        if (!answer->answered || !answer->state.started)
+            continue;
+        uint64_t value = call_value(&answer->call, field);
+        bool told = false;
+        for (uint32_t other = 0; other < rank && !told; other++)
+            told = inquiry->answers[other].answered && inquiry->answers[other].state.started &&
+                   call_value(&inquiry->answers[other].call, field) == value;
+        if (told)
+            continue;
+        if (field == CALL_FIELD_OPERATION)
+            outcome_say(failure, " %s on rank %u", operation_name((uint8_t)value), rank);
+        else
+            outcome_say(failure, " %llu on rank %u", (unsigned long long)value, rank);
+        for (uint32_t other = rank + 1; other < comm->size; other++)
+            if (inquiry->answers[other].answered && inquiry->answers[other].state.started &&
+                call_value(&inquiry->answers[other].call, field) == value)
+                outcome_say(failure, ", %u", other);
+        outcome_say(failure, ";");
+    }
+    return true;
+}
+
+static void outcome_name_missing(const muster_comm_t *comm, const inquiry_t *inquiry,
+                                 muster_failure_t *failure)
+{
+    failure->range_count = 0;
+    failure->rank = MUSTER_NO_RANK;
+    for (uint32_t rank = 0; rank < comm->size; rank++) {
+        const answer_t *answer = &inquiry->answers[rank];
+        if (answer->answered && answer->state.started)
+            continue;
+        outcome_say(failure, "%s rank %u", failure->range_count ? "," : ", missing:", rank);
+        if (failure->rank == MUSTER_NO_RANK) {
+            muster_failure_t named;
+            request_failure(comm, failure->generation, OPERATION_COUNT, failure->status, rank, &named);
+            failure->rank = rank;
+            failure->pid = named.pid;
+            memcpy(failure->host, named.host, sizeof failure->host);
+        }
+        outcome_add_missing(failure, rank);
+        if (!answer->answered)
+            outcome_say(failure, " (no answer)");
+        else if (answer->state.last_generation == 0)
+            outcome_say(failure, " (has made no call)");
+        else
+            outcome_say(failure, " (last: %s, generation %llu)",
+                        operation_name(answer->state.last_operation),
+                        (unsigned long long)answer->state.last_generation);
+    }
+    if (failure->range_count == 0)
+        outcome_say(failure, ", though every rank has arrived");
+}
+
+static void outcome_conclude(muster_comm_t *comm, record_t *record)
+{
+    inquiry_t *inquiry = record->inquiry;
+    if (inquiry->has_value) {
+        uint64_t generation = record->generation;
+        outcome_keep_value(comm, generation, inquiry->value, inquiry->value_length);
+        record->state = RECORD_VALUE;
+        record->fenced = false;
+        outcome_drop_inquiry(comm, record);
+        outcome_tell_all(comm, record);
+        muster_request_t *request = outcome_request(comm, generation);
+        if (request)
+            request_finish_with_value(request, record->value,
+                                      record->value_kept ? record->value_length : 0);
+        return;
+    }
+    muster_failure_t failure = inquiry->failure;
+    bool differ = (failure.status == MUSTER_TIMED_OUT || failure.status == MUSTER_MISMATCH) &&
+                  outcome_find_mismatch(comm, inquiry, &failure);
+    if (!differ && failure.status == MUSTER_TIMED_OUT)
+        outcome_name_missing(comm, inquiry, &failure);
+    outcome_decide_failure(comm, record, &failure);
+}
+
+/* ---- reports ---- */
+
+static void outcome_consider(muster_comm_t *comm, uint64_t generation,
+                             const muster_failure_t *failure, uint32_t from)
+{
+    record_t *record = comm_record(comm, generation);
+    if (!record)
+        return;
+    if (record->state != RECORD_OPEN) {
+        if (from != comm->rank)
+            outcome_send_verdict(comm, record, from);
+        return;
+    }
+    if (record->inquiry)
+        return;
+    bool ask = failure->status == MUSTER_TIMED_OUT || failure->status == MUSTER_MISMATCH ||
+               comm->took_over;
+    if (!ask || !outcome_inquire(comm, record, failure))
+        outcome_decide_failure(comm, record, failure);
+}
+
+void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failure_t *failure)
+{
+    if (comm_is_decider(comm)) {
+        outcome_consider(comm, generation, failure, comm->rank);
+        return;
+    }
+    uint8_t bytes[WIRE_FAILURE_SIZE];
+    wire_encode_failure(failure, bytes);
+    wire_message_t message = comm_message(comm, WIRE_REPORT, generation, sizeof bytes);
+    comm_send_control(comm, comm->decider, &message, bytes);
+}
+
+/* ---- messages ---- */
+
+static bool outcome_plausible(muster_comm_t *comm, uint64_t generation)
+{
+    if (generation > 0 && (generation < comm->clock.low || generation - comm->clock.low < COMM_RECORDS - GENERATION_WINDOW))
+        return true;
+    comm->engine->bad_messages++;
+    return false;
+}
+
+void outcome_on_report(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload)
+{
+    muster_failure_t failure;
+    uint64_t generation = generation_public(message->generation);
+    if (!wire_decode_failure(payload, message->payload_length, &failure) ||
+        !outcome_plausible(comm, generation)) {
+        comm->engine->bad_messages++;
+        return;
+    }
+    /* Who reports here takes every lower rank for lost, and so does this rank from now on. */
+    while (comm->decider < comm->rank)
+        outcome_on_gone(comm, comm->decider, ENGINE_LOST);
+    failure.generation = generation;
+    outcome_consider(comm, generation, &failure, message->source);
+}
+
+void outcome_on_query(muster_comm_t *comm, const wire_message_t *message)
+{
+    uint64_t generation = generation_public(message->generation);
+    record_t *record = outcome_plausible(comm, generation) ? comm_record(comm, generation) : NULL;
+    if (!record)
+        return;
+    uint8_t bytes[WIRE_STATE_SIZE + COMM_SMALL];
+    wire_state_t state;
+    size_t length = WIRE_STATE_SIZE;
+    outcome_own_answer(comm, record, &state);
+    wire_encode_state(&state, bytes);
+    if (record->state == RECORD_VALUE && record->value_kept) {
+        memcpy(bytes + length, record->value, record->value_length);
+        length += record->value_length;
+    }
+    if (message->label == QUERY_TAKEOVER && record->state == RECORD_OPEN)
+        record->fenced = true;
+    wire_message_t answer = comm_message(comm, WIRE_STATE, generation, length);
+    if (record->started)
+        answer.call = record->call;
+    comm_send_control(comm, message->source, &answer, bytes);
+}
+
+void outcome_on_state(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload)
+{
+    uint64_t generation = generation_public(message->generation);
+    wire_state_t state;
+    if (message->payload_length < WIRE_STATE_SIZE || !wire_decode_state(payload, WIRE_STATE_SIZE, &state) ||
+        !outcome_plausible(comm, generation) || message->payload_length > WIRE_STATE_SIZE + COMM_SMALL) {
+        comm->engine->bad_messages++;
+        return;
+    }
+    record_t *record = comm_record(comm, generation);
+    inquiry_t *inquiry = record ? record->inquiry : NULL;
+    if (!inquiry)
+        return;
+    answer_t *answer = &inquiry->answers[message->source];
+    answer->state = state;
+    answer->call = message->call;
+    answer->answered = true;
+    if (state.has_value && comm->took_over) {
+        inquiry->has_value = true;
+        size_t length = message->payload_length - WIRE_STATE_SIZE;
+        if (length > 0) {
+            memcpy(inquiry->value, payload + WIRE_STATE_SIZE, length);
+            inquiry->value_length = length;
+        }
+    }
+    gate_event_t event = {GATE_CONTRIBUTE, message->source, MUSTER_OK};
+    if (gate_step(&inquiry->gate, event, 0) == GATE_COMPLETE)
+        outcome_conclude(comm, record);
+}
+
+void outcome_on_verdict(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload)
+{
+    uint64_t generation = generation_public(message->generation);
+    if (!outcome_plausible(comm, generation))
+        return;
+    record_t *record = comm_record(comm, generation);
+    if (!record || record->state != RECORD_OPEN)
+        return;
+    if (record->fenced && comm_is_lost(comm, message->source))
+        return; /* of a decider that another has replaced */
+    muster_request_t *request = outcome_request(comm, generation);
+    if (message->label == VERDICT_VALUE) {
+        if (!record->started || message->payload_length > COMM_SMALL)
+            return;
+        record->state = RECORD_VALUE;
+        record->fenced = false;
+        if (request)
+            request_finish_with_value(request, payload, message->payload_length);
+        return;
+    }
+    muster_failure_t failure;
+    if (!wire_decode_failure(payload, message->payload_length, &failure)) {
+        comm->engine->bad_messages++;
+        return;
+    }
+    outcome_store_failure(record, &failure);
+    if (request)
+        request_finish(request, failure.status, &failure);
+}
+
+/* ---- loss and time ---- */
+
+static void outcome_report_gone(muster_comm_t *comm, muster_request_t *request, uint32_t rank,
+                                engine_gone_t how)
+{
+    muster_failure_t failure;
+    request_failure(comm, request->generation, request->call.operation, MUSTER_PEER_LOST, rank, &failure);
+    const char *detail = comm->engine->how[comm->members[rank]];
+    outcome_say(&failure, "rank %u %s%s%s", rank, how == ENGINE_LEFT ? "has left" : "was lost",
+                detail[0] ? ": " : "", detail);
+    /* It stays as it is: its value may be on the way, or its verdict is. */
+    int64_t now = engine_now(comm->engine);
+    bool later = request->deadline > now && request->deadline != INT64_MAX;
+    request->asked = true;
+    request->give_up = (later ? request->deadline : now) + ENGINE_GRACE;
+    outcome_report(comm, request->generation, &failure);
+}
+
+void outcome_on_gone(muster_comm_t *comm, uint32_t rank, engine_gone_t how)
+{
+    if (comm_is_lost(comm, rank) || rank == comm->rank)
+        return;
+    bool was_decider = rank == comm->decider;
+    comm->lost[rank / 64] |= UINT64_C(1) << rank % 64;
+    comm->has_lost = true;
+    while (comm_is_lost(comm, comm->decider))
+        comm->decider++;
+    if (was_decider && comm_is_decider(comm))
+        comm->took_over = true;
+    for (unsigned i = 0; i < GENERATION_WINDOW; i++) {
+        muster_request_t *request = comm->operations[i];
+        if (!request)
+            continue;
+        bool reported = request->state == REQUEST_FAILING || request->asked;
+        bool concerned = (how == ENGINE_LOST && request->uniform) || request_awaits(request, rank) ||
+                         (was_decider && reported);
+        if (concerned)
+            outcome_report_gone(comm, request, rank, how);
+    }
+    for (size_t i = 0; comm->inquiries > 0 && i < COMM_RECORDS; i++) {
+        record_t *record = &comm->records[i];
+        gate_event_t event = {GATE_LOSE, rank, MUSTER_OK};
+        if (record->inquiry && gate_step(&record->inquiry->gate, event, 0) == GATE_COMPLETE)
+            outcome_conclude(comm, record);
+    }
+}
+
+void outcome_tick(muster_comm_t *comm, int64_t now)
+{
+    for (size_t i = 0; comm->inquiries > 0 && i < COMM_RECORDS; i++) {
+        record_t *record = &comm->records[i];
+        if (record->inquiry && now >= record->inquiry->deadline)
+            outcome_conclude(comm, record);
+    }
+}
+
+int64_t outcome_next_deadline(const muster_comm_t *comm)
+{
+    int64_t earliest = INT64_MAX;
+    for (size_t i = 0; comm->inquiries > 0 && i < COMM_RECORDS; i++) {
+        const record_t *record = &comm->records[i];
+        if (record->inquiry && record->inquiry->deadline < earliest)
+            earliest = record->inquiry->deadline;
+    }
+    return earliest;
+}

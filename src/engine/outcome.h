@@ -1,0 +1,40 @@
+/*
+ * The outcome of a generation, decided once, by one rank: the decider, the lowest rank of the
+ * communicator that is not gone. A rank that sees a failure reports it; the decider decides, unless
+ * it has decided already, and tells every member. For TIMED_OUT and MISMATCH it first asks all
+ * members where they are, so that the answer names the missing, or who called what. A decider that takes
+ * over from a lost one asks whether anybody has learnt a value before it decides; who answers
+ * that it has not is fenced: only the new decider's verdict counts for it.
+ */
+#ifndef MUSTER_ENGINE_OUTCOME_H
+#define MUSTER_ENGINE_OUTCOME_H
+
+#include "engine/comm.h"
+
+/* A failure seen here, of a generation of comm: sent to the decider, or decided. */
+void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failure_t *failure);
+
+/* The decider's own schedule says that everybody has contributed. False: a failure was decided before. */
+bool outcome_decide_value(muster_comm_t *comm, uint64_t generation);
+
+/* Keeps a small result for ranks that may have to ask for it. */
+void outcome_keep_value(muster_comm_t *comm, uint64_t generation, const uint8_t *value, size_t length);
+
+/* A failed record as a failure, its details as far as there was memory for them. */
+void outcome_failure(const muster_comm_t *comm, const record_t *record, muster_failure_t *failure);
+
+/* Messages, by kind. from: rank in comm. */
+void outcome_on_report(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload);
+void outcome_on_query(muster_comm_t *comm, const wire_message_t *message);
+void outcome_on_state(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload);
+void outcome_on_verdict(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload);
+
+/* A member is gone. */
+void outcome_on_gone(muster_comm_t *comm, uint32_t rank, engine_gone_t how);
+
+/* Inquiries whose time is over. */
+void outcome_tick(muster_comm_t *comm, int64_t now);
+int64_t outcome_next_deadline(const muster_comm_t *comm);
+void outcome_free_record(record_t *record);
+
+#endif
