@@ -1,5 +1,4 @@
-#include "cli/bench.h"
-
+/* muster bench: times the operations among the ranks of a job, and checks their results. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/bench_measure.h"
+#include "cli/command.h"
 #include "server/launcher.h"
 
 #define SIZE_LIMIT ((uint64_t)1 << 40)
@@ -59,23 +59,23 @@ static const char documentation[] =
     "size of the whole buffer by the time, busbw what the busiest rank's link has\n"
     "to carry by the time.";
 
-/* A whole number of at most limit, with a suffix where sizes are asked for. */
-static uint64_t parse_number(struct argp_state *state, const char *option, const char *text,
-                             uint64_t least, uint64_t limit, bool suffixes)
+/* A size in bytes, at least one element, with a suffix or without, or argp_error. */
+static uint64_t parse_size(struct argp_state *state, const char *option, const char *text)
 {
     static const char letters[] = "KMG";
     char *end = NULL;
     errno = 0;
-    uint64_t number = text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : 0;
-    bool good = end && end - text <= 15 && errno == 0;
-    if (good && suffixes && *end != '\0' && strchr(letters, *end)) {
-        number <<= 10 * (strchr(letters, *end) - letters + 1);
+    uint64_t size = text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : 0;
+    bool good = end && errno == 0 && size <= SIZE_LIMIT;
+    const char *letter = good && *end != '\0' ? strchr(letters, *end) : NULL;
+    if (letter) {
+        size <<= 10 * (letter - letters + 1);
         end++;
     }
-    if (!good || *end != '\0' || number < least || number > limit)
-        argp_error(state, "%s: '%s' is not a %s from %" PRIu64 " to %" PRIu64, option, text,
-                   suffixes ? "size" : "number", least, limit);
-    return number;
+    if (!good || *end != '\0' || size < sizeof(float) || size > SIZE_LIMIT)
+        argp_error(state, "%s takes a size from 4 to 1024G, like 8, 64K or 1M, not \"%s\"", option,
+                   text);
+    return size;
 }
 
 static error_t finish_options(struct argp_state *state, const bench_options_t *options)
@@ -95,25 +95,24 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     bench_options_t *options = state->input;
     switch (key) {
     case 'n':
-        options->ranks =
-            (uint32_t)parse_number(state, "-n", argument, 1, LAUNCHER_RANKS_MAX, false);
+        options->ranks = (uint32_t)command_number(state, "-n", argument, 1, LAUNCHER_RANKS_MAX);
         return 0;
     case 'b':
-        options->smallest = parse_number(state, "-b", argument, sizeof(float), SIZE_LIMIT, true);
+        options->smallest = parse_size(state, "-b", argument);
         return 0;
     case 'e':
-        options->largest = parse_number(state, "-e", argument, sizeof(float), SIZE_LIMIT, true);
+        options->largest = parse_size(state, "-e", argument);
         return 0;
     case 'f':
-        options->factor = parse_number(state, "-f", argument, 2, SIZE_LIMIT, false);
+        options->factor = command_number(state, "-f", argument, 2, SIZE_LIMIT);
         return 0;
     case 'w':
         options->plan.warmup =
-            (uint32_t)parse_number(state, "-w", argument, 0, BENCH_ITERATIONS_MAX, false);
+            (uint32_t)command_number(state, "-w", argument, 0, BENCH_ITERATIONS_MAX);
         return 0;
     case 'i':
         options->plan.iterations =
-            (uint32_t)parse_number(state, "-i", argument, 1, BENCH_ITERATIONS_MAX, false);
+            (uint32_t)command_number(state, "-i", argument, 1, BENCH_ITERATIONS_MAX);
         return 0;
     case 'c':
         options->plan.check = true;
@@ -125,7 +124,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->flat = true;
         return 0;
     case KEY_ARITY:
-        options->arity = (uint32_t)parse_number(state, "--arity", argument, 2, INT32_MAX, false);
+        options->arity = (uint32_t)command_number(state, "--arity", argument, 2, INT32_MAX);
         return 0;
     case KEY_LOCAL:
         options->plan.outcome = MUSTER_OUTCOME_LOCAL;
@@ -136,10 +135,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->operation)
-            argp_error(state, "'%s' is one argument too many", argument);
+            argp_error(state, "\"%s\" is one argument too many", argument);
         if (strcmp(argument, "all") != 0 &&
             bench_operation_parse(argument) == BENCH_OPERATION_COUNT)
-            argp_error(state, "OPERATION: '%s' is none; see --help", argument);
+            argp_error(state, "OPERATION: there is no \"%s\"", argument);
         options->operation = argument;
         return 0;
     case ARGP_KEY_END:
@@ -164,11 +163,11 @@ static uint32_t default_ranks(void)
 }
 
 /* Runs this command as the ranks of a job on this host. */
-static int launch(const bench_options_t *options, int argument_count, char **arguments)
+static int launch(const bench_options_t *options, int count, char **arguments)
 {
     char program[4096];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char **command = calloc((size_t)argument_count + 5, sizeof *command);
+    char **command = calloc((size_t)count + 5, sizeof *command);
     if (length < 0 || !command) {
         fprintf(stderr, "muster bench: cannot start the ranks: %s\n", strerror(errno));
         free(command);
@@ -181,7 +180,7 @@ static int launch(const bench_options_t *options, int argument_count, char **arg
     command[used++] = program;
     command[used++] = "bench";
     command[used++] = progress ? "--launched=progress" : "--launched=quiet";
-    for (int i = 1; i < argument_count; i++)
+    for (int i = 1; i < count; i++)
         command[used++] = arguments[i];
     launcher_options_t launcher = {
         .size = options->ranks ? options->ranks : default_ranks(),
@@ -381,24 +380,21 @@ static int take_part(const bench_options_t *options)
     return code != 0 || wrong > 0 ? 1 : 0;
 }
 
-int bench_command(int argument_count, char **arguments)
+int command_bench(int count, char **arguments)
 {
-    static const struct argp parser = {option_list,   parse_option, "OPERATION",
-                                       documentation, NULL,         NULL,
-                                       NULL};
+    static const struct argp parser = {.options = option_list,
+                                       .parser = parse_option,
+                                       .args_doc = "OPERATION",
+                                       .doc = documentation};
     bench_options_t options = {.smallest = 8, .largest = 64 << 10, .factor = 8};
     options.plan.warmup = 5;
     options.plan.outcome = MUSTER_OUTCOME_UNIFORM;
-    char name[] = "muster bench";
-    arguments[0] = name;
-    argp_err_exit_status = 2;
-    if (argp_parse(&parser, argument_count, arguments, 0, NULL, &options) != 0)
-        return 2;
+    argp_parse(&parser, count, arguments, 0, NULL, &options);
     if (options.launched || (inside_job() && options.ranks == 0))
         return take_part(&options);
     if (inside_job()) {
         fprintf(stderr, "muster bench: -n: this is a rank of a job already\n");
-        return 2;
+        return COMMAND_EXIT_USAGE;
     }
-    return launch(&options, argument_count, arguments);
+    return launch(&options, count, arguments);
 }

@@ -15,6 +15,7 @@ typedef struct command {
 } command_t;
 
 int command_run(int count, char **arguments);
+int command_bench(int count, char **arguments);
 int command_info(int count, char **arguments);
 
 /* A whole decimal number from least to most, or argp_error with the option's name. */
