@@ -183,7 +183,7 @@ static muster_status_t append(void *context, const void *left, const void *right
 {
     (void)context, (void)datatype;
     for (size_t i = 0; i < count; i++) {
-        char text[2 * RANKS_MAX + 2];
+        char text[2 * RANKS_MAX + 2] = "";
         snprintf(text, sizeof text, "%.*s%.*s", RANKS_MAX, (const char *)left + i * (RANKS_MAX + 1),
                  RANKS_MAX, (const char *)right + i * (RANKS_MAX + 1));
         text[RANKS_MAX] = '\0';
@@ -496,7 +496,9 @@ static bool take_tour(tour_t *tour, muster_context_t *context)
         good = describe("flat", comms[FLAT], MUSTER_SHAPE_FLAT, tour->rank == 0);
         good &= describe("tree", comms[TREE], MUSTER_SHAPE_TREE, tour->rank == 0);
         if (tour->rank == 0)
-            printf("\n%-25s flat   flat,i   tree   tree,i    what the ranks got\n", "operation");
+            printf("i: the nonblocking form and a wait\n\n%-25s  flat    flat,i   tree   tree,i "
+                   "  what the ranks got\n",
+                   "operation");
         for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
             good &= visit(tour, &stops[i], comms, generations);
     } else {

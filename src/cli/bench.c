@@ -36,7 +36,7 @@ typedef struct bench_options {
 static const struct argp_option option_list[] = {
     {"ranks", 'n', "N", 0, "Number of ranks to start, outside of a job", 0},
     {"begin", 'b', "SIZE", 0, "Smallest size (default 8)", 0},
-    {"end", 'e', "SIZE", 0, "Largest size (default 64K)", 0},
+    {"end", 'e', "SIZE", 0, "Largest size (default 256K)", 0},
     {"factor", 'f', "N", 0, "Between one size and the next (default 8)", 0},
     {"warmup", 'w', "N", 0, "Calls before the clock starts (default 5)", 0},
     {"iterations", 'i', "N", 0, "Calls a row (default: about 0.2 s)", 0},
@@ -215,8 +215,8 @@ static void print_titles(bench_operation_t operation)
     printf("#\n# %s\n", bench_operation_name(operation));
     printf("# %10s %11s %5s %5s %10s %10s %10s %8s %8s %7s\n", "size", "count", "type", "redop",
            "time", "min", "p99", "algbw", "busbw", "#wrong");
-    printf("# %10s %11s %5s %5s %10s %10s %10s %8s %8s %7s\n", "(B)", "(elements)", "", "", "(us)",
-           "(us)", "(us)", "(GB/s)", "(GB/s)", "");
+    printf("# %10s %11s %5s %5s %10s %10s %10s %8s %8s\n", "(B)", "(elements)", "", "", "(us)",
+           "(us)", "(us)", "(GB/s)", "(GB/s)");
 }
 
 /* Bytes a microsecond are 10^6 bytes a second; bandwidths are in 10^9. */
@@ -386,7 +386,7 @@ int command_bench(int count, char **arguments)
                                        .parser = parse_option,
                                        .args_doc = "OPERATION",
                                        .doc = documentation};
-    bench_options_t options = {.smallest = 8, .largest = 64 << 10, .factor = 8};
+    bench_options_t options = {.smallest = 8, .largest = 256 << 10, .factor = 8};
     options.plan.warmup = 5;
     options.plan.outcome = MUSTER_OUTCOME_UNIFORM;
     argp_parse(&parser, count, arguments, 0, NULL, &options);
