@@ -18,7 +18,7 @@
 
 #include <muster.h>
 
-#define CHUNKS 4              /* reductions under way at a time, the same on every rank */
+#define CHUNKS 4 /* reductions under way at a time, the same on every rank */
 #define POINTS_PER_PROGRESS 512
 
 typedef struct points {
@@ -28,11 +28,11 @@ typedef struct points {
 } points_t;
 
 typedef struct problem {
-    points_t points;      /* all of them; the caller's are [first, last) */
+    points_t points; /* all of them; the caller's are [first, last) */
     size_t first, last;
     size_t clusters;
-    double *centroids;    /* clusters rows of width numbers */
-    double *sums;         /* CHUNKS blocks of sums_length numbers */
+    double *centroids; /* clusters rows of width numbers */
+    double *sums;      /* CHUNKS blocks of sums_length numbers */
     double inertia;
     uint64_t *populations;
 } problem_t;

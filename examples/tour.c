@@ -62,12 +62,11 @@ static muster_status_t finish(muster_status_t started, muster_request_t **reques
 #define CALL(tour, operation, ...)                                                                 \
     do {                                                                                           \
         muster_request_t *request_;                                                                \
-        (tour)->status =                                                                           \
-            (tour)->nonblocking                                                                    \
-                ? finish(muster_i##operation((tour)->comm, __VA_ARGS__, next_call(tour),           \
-                                             &request_),                                           \
-                         &request_)                                                                \
-                : muster_##operation((tour)->comm, __VA_ARGS__, next_call(tour));                  \
+        (tour)->status = (tour)->nonblocking                                                       \
+                             ? finish(muster_i##operation((tour)->comm, __VA_ARGS__,               \
+                                                          next_call(tour), &request_),             \
+                                      &request_)                                                   \
+                             : muster_##operation((tour)->comm, __VA_ARGS__, next_call(tour));     \
     } while (0)
 
 static void print_numbers(char *text, size_t room, const int32_t *numbers, size_t count)
@@ -75,8 +74,8 @@ static void print_numbers(char *text, size_t room, const int32_t *numbers, size_
     size_t length = 0;
     text[0] = '\0';
     for (size_t i = 0; i < count && length + 16 < room; i++)
-        length += (size_t)snprintf(text + length, room - length, "%s%" PRId32, i ? "," : "",
-                                   numbers[i]);
+        length +=
+            (size_t)snprintf(text + length, room - length, "%s%" PRId32, i ? "," : "", numbers[i]);
 }
 
 static void expect_numbers(tour_t *tour, const int32_t *got, const int32_t *expected, size_t count)
@@ -390,8 +389,8 @@ typedef struct answers {
 
 static muster_status_t collect(tour_t *tour, answers_t *answers)
 {
-    muster_status_t status = muster_gather(tour->world, &tour->right, answers->right,
-                                           sizeof(bool), MUSTER_BYTE, 0, NULL);
+    muster_status_t status = muster_gather(tour->world, &tour->right, answers->right, sizeof(bool),
+                                           MUSTER_BYTE, 0, NULL);
     if (status == MUSTER_OK)
         status = muster_gather(tour->world, tour->value, answers->values, TEXT_MAX, MUSTER_BYTE, 0,
                                NULL);

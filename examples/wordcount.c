@@ -232,16 +232,15 @@ static muster_status_t print_top(muster_comm_t *world, const muster_call_t *call
     size_t *counts = grown(NULL, 2 * (size_t)size * sizeof *counts), *offsets = counts + size;
     size_t length = 0;
     char *all = NULL;
-    muster_status_t status =
-        muster_gather(world, &mine.length, counts, 1, MUSTER_U64, 0, call);
+    muster_status_t status = muster_gather(world, &mine.length, counts, 1, MUSTER_U64, 0, call);
     if (status == MUSTER_OK) {
         for (uint32_t rank = 0; rank < size && muster_comm_rank(world) == 0; rank++) {
             offsets[rank] = length;
             length += counts[rank];
         }
         all = grown(NULL, length);
-        status = muster_gatherv(world, mine.data, mine.length, all, counts, offsets, MUSTER_BYTE,
-                                0, call);
+        status = muster_gatherv(world, mine.data, mine.length, all, counts, offsets, MUSTER_BYTE, 0,
+                                call);
     }
     if (status == MUSTER_OK && muster_comm_rank(world) == 0) {
         table_t table = {0};

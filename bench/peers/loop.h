@@ -108,7 +108,9 @@ static int loop_command(const char *line, int size, FILE *output)
     /* Nobody goes to sleep in read while others still need its progress. */
     if (answer == LOOP_DONE)
         answer = peer_call(LOOP_BARRIER, send, receive, 0);
-    fputs(answer == LOOP_DONE ? "\n" : answer == LOOP_UNSUPPORTED ? "unsupported\n" : "failed\n",
+    fputs(answer == LOOP_DONE          ? "\n"
+          : answer == LOOP_UNSUPPORTED ? "unsupported\n"
+                                       : "failed\n",
           output);
     free(send);
     free(receive);

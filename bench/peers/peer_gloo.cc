@@ -22,7 +22,8 @@
 
 #include "loop.h"
 
-namespace {
+namespace
+{
 
 std::shared_ptr<gloo::rendezvous::Context> context;
 gloo::AllreduceOptions::Algorithm algorithm;

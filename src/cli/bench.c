@@ -14,8 +14,8 @@
 
 #define SIZE_LIMIT ((uint64_t)1 << 40)
 #define RANKS_DEFAULT_MAX 8
-#define RANK_VARIABLE "RANK"                    /* set by a launcher like torchrun */
-#define CONTROL_VARIABLE "MUSTER_CONTROL_FD"    /* set by muster run */
+#define RANK_VARIABLE "RANK"                 /* set by a launcher like torchrun */
+#define CONTROL_VARIABLE "MUSTER_CONTROL_FD" /* set by muster run */
 
 enum { KEY_JSON = 0x100, KEY_FLAT, KEY_ARITY, KEY_LOCAL, KEY_LAUNCHED };
 
@@ -158,8 +158,9 @@ static bool inside_job(void)
 static uint32_t default_ranks(void)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    return processors < 2 ? 2 : processors > RANKS_DEFAULT_MAX ? RANKS_DEFAULT_MAX
-                                                               : (uint32_t)processors;
+    return processors < 2                   ? 2
+           : processors > RANKS_DEFAULT_MAX ? RANKS_DEFAULT_MAX
+                                            : (uint32_t)processors;
 }
 
 /* Runs this command as the ranks of a job on this host. */
@@ -270,8 +271,8 @@ static bool add_json(json_t *rows, const bench_options_t *options, const bench_r
 static bool print_json(json_t *rows)
 {
     json_t *document = json_pack("{s:O}", "rows", rows);
-    bool good = document && json_dumpf(document, stdout,
-                                       JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0;
+    bool good =
+        document && json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0;
     printf("\n");
     json_decref(document);
     return good && fflush(stdout) == 0;
@@ -303,8 +304,8 @@ static uint64_t next_size(const bench_options_t *options, uint64_t size)
 
 /* All sizes of one operation; adds to *wrong. */
 static muster_status_t measure_operation(const bench_options_t *options, muster_comm_t *comm,
-                                         bench_operation_t operation, json_t *rows,
-                                         uint64_t *wrong, muster_failure_t *failure)
+                                         bench_operation_t operation, json_t *rows, uint64_t *wrong,
+                                         muster_failure_t *failure)
 {
     bool speaks = muster_comm_rank(comm) == 0;
     muster_status_t status = MUSTER_OK;
@@ -316,8 +317,8 @@ static muster_status_t measure_operation(const bench_options_t *options, muster_
             fprintf(stderr, "muster bench: %s, %" PRIu64 " bytes\n",
                     bench_operation_name(operation), size);
         bench_row_t row;
-        status = bench_measure(comm, &options->plan, operation, size / sizeof(float), &row,
-                               failure);
+        status =
+            bench_measure(comm, &options->plan, operation, size / sizeof(float), &row, failure);
         if (status != MUSTER_OK)
             return status;
         *wrong += row.wrong;

@@ -67,8 +67,8 @@ static muster_status_t check(measurement_t *m, bench_row_t *row)
     if (status == MUSTER_OK)
         wrong = bench_buffers_wrong(m->operation, &m->buffers);
     if (status == MUSTER_OK)
-        status = muster_allreduce(m->comm, &wrong, &row->wrong, 1, MUSTER_U64, MUSTER_SUM,
-                                  &m->call);
+        status =
+            muster_allreduce(m->comm, &wrong, &row->wrong, 1, MUSTER_U64, MUSTER_SUM, &m->call);
     return status;
 }
 
