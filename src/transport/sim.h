@@ -11,8 +11,9 @@
  *   tells the events of several peers in any order;
  * - a send that is not done at once leaves when its own rank polls later, as bytes do that wait for
  *   room in a socket; its SENT may come after the peer has answered;
- * - buffers on loan are watched: what the caller writes to the buffer of a send before SENT, or to
- *   a placed one before RECEIVED, is a violation, and placed buffers are overwritten meanwhile;
+ * - buffers on loan are watched: what the caller writes to the buffer of a send before SENT, unless
+ *   the message has been received, or to a placed one before RECEIVED, is a violation, and placed
+ *   buffers are overwritten meanwhile;
  * - clocks of different ranks begin at different times.
  *
  * One thread. Nothing blocks. Times are in ns of virtual time, from 0.
@@ -66,7 +67,8 @@ void sim_alarm(sim_cluster_t *cluster, int64_t time);
 
 /*
  * The rank dies. What has left it and has arrived is delivered, of what is under way the seed
- * decides, in order, also in the middle of a message; then every other rank gets LOST with PEER_LOST.
+ * decides, in order, also in the middle of a message; then every other rank gets LOST with
+ * PEER_LOST.
  */
 void sim_lose(sim_cluster_t *cluster, uint32_t rank);
 /* The connection of two living ranks breaks; each gets LOST of the other, likewise. */

@@ -92,6 +92,9 @@ void sim_message_destroy(sim_message_t *message)
     if (message == NULL) {
         return;
     }
+    if (message->receipt != NULL) {
+        message->receipt->message = NULL;
+    }
     /* Who reads a message that was borrowed until the last poll reads this. */
     if (message->length != 0) {
         memset(message->payload, SIM_SCRIBBLE, message->length);
@@ -143,12 +146,20 @@ static void messages_append(sim_message_t ***end, sim_message_t *message)
     *end = &message->next;
 }
 
+static void receipt_destroy(sim_receipt_t *receipt)
+{
+    if (receipt->message != NULL) {
+        receipt->message->receipt = NULL;
+    }
+    free(receipt);
+}
+
 static void receipts_destroy(sim_link_t *link)
 {
     while (link->receipts != NULL) {
         sim_receipt_t *receipt = link->receipts;
         link->receipts = receipt->next;
-        free(receipt);
+        receipt_destroy(receipt);
     }
     link->receipts_end = &link->receipts;
 }
@@ -294,11 +305,22 @@ static void link_collect(sim_cluster_t *cluster, sim_link_t *link, sim_message_t
     sim_receipt_t *receipt = calloc(1, sizeof *receipt);
     MUSTER_ASSERT(receipt != NULL);
     receipt->lent = message->lent;
+    receipt->message = message;
+    message->receipt = receipt;
     receipt->time = cluster->now + (sim_chance(cluster, 1, 2) ? 0 : 3 * sim_draw_delay(cluster));
     message->lent.active = false;
     *link->receipts_end = receipt;
     link->receipts_end = &receipt->next;
     sim_schedule(cluster, receipt->time, link, true);
+}
+
+/* While the message is under way its buffer must not change. */
+static void receipt_check(sim_cluster_t *cluster, sim_link_t *link, const sim_receipt_t *receipt)
+{
+    if (receipt->message != NULL && !loan_is_intact(&receipt->lent)) {
+        sim_violate(cluster, link->from, link->to,
+                    "the buffer of a send was written before it was received and before SENT");
+    }
 }
 
 bool sim_link_poll_out(sim_cluster_t *cluster, sim_link_t *link, transport_event_t *event)
@@ -313,16 +335,14 @@ bool sim_link_poll_out(sim_cluster_t *cluster, sim_link_t *link, transport_event
     if (receipt == NULL || receipt->time > cluster->now) {
         return false;
     }
-    if (!loan_is_intact(&receipt->lent)) {
-        sim_violate(cluster, link->from, link->to, "the buffer of a send was written before SENT");
-    }
+    receipt_check(cluster, link, receipt);
     *event =
         (transport_event_t){.kind = TRANSPORT_SENT, .peer = link->to, .token = receipt->lent.token};
     link->receipts = receipt->next;
     if (link->receipts == NULL) {
         link->receipts_end = &link->receipts;
     }
-    free(receipt);
+    receipt_destroy(receipt);
     sim_record(cluster, "SENT", link->from, link->to, NULL, 0);
     return true;
 }
@@ -330,10 +350,15 @@ bool sim_link_poll_out(sim_cluster_t *cluster, sim_link_t *link, transport_event
 /* ---- The receiver's side --------------------------------------------------------------------- */
 
 /* The payload has been read: there is room again, which the sender hears of a little later. */
-static void link_consume(sim_cluster_t *cluster, sim_link_t *link, size_t length)
+static void link_consume(sim_cluster_t *cluster, sim_link_t *link, sim_message_t *message)
 {
-    MUSTER_ASSERT(link->unread >= length);
-    link->unread -= length;
+    MUSTER_ASSERT(link->unread >= message->length);
+    link->unread -= message->length;
+    if (message->receipt != NULL) {
+        receipt_check(cluster, link, message->receipt);
+        message->receipt->message = NULL;
+        message->receipt = NULL;
+    }
     if (link->queued != NULL) {
         sim_schedule(cluster, cluster->now + cluster->options.delay_minimum, link, true);
     }
@@ -356,7 +381,7 @@ static void link_tell_header(sim_cluster_t *cluster, sim_link_t *link, transport
     event->kind = TRANSPORT_MESSAGE;
     event->payload = message->payload;
     rank->current = messages_take(&link->flying, &link->flying_end);
-    link_consume(cluster, link, message->length);
+    link_consume(cluster, link, message);
     sim_record(cluster, "MESSAGE", link->to, link->from, message->header, message->length);
 }
 
@@ -376,7 +401,7 @@ static bool link_finish(sim_cluster_t *cluster, sim_link_t *link, transport_even
     }
     sim_record(cluster, tell ? "RECEIVED" : "drops", link->to, link->from, message->header,
                message->length);
-    link_consume(cluster, link, message->length);
+    link_consume(cluster, link, message);
     sim_message_destroy(message);
     return tell;
 }
@@ -466,7 +491,7 @@ void sim_link_forget(sim_cluster_t *cluster, sim_link_t *link, bool outward, voi
         sim_receipt_t *receipt = *place;
         if (receipt->lent.token == token) {
             *place = receipt->next;
-            free(receipt);
+            receipt_destroy(receipt);
         } else {
             place = &receipt->next;
         }

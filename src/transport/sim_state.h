@@ -13,8 +13,11 @@ typedef struct sim_loan {
     bool active;
 } sim_loan_t;
 
+struct sim_receipt;
+
 typedef struct sim_message {
     struct sim_message *next;
+    struct sim_receipt *receipt; /* of the loan that it was, until SENT; NULL */
     uint8_t header[WIRE_HEADER_SIZE];
     uint8_t *payload; /* length bytes; not filled while lent is active */
     size_t length;
@@ -31,6 +34,7 @@ typedef struct sim_message {
 /* A SENT that is still to be told. */
 typedef struct sim_receipt {
     struct sim_receipt *next;
+    sim_message_t *message; /* NULL once it has been received: then the buffer may be written */
     sim_loan_t lent;
     int64_t time;
 } sim_receipt_t;
