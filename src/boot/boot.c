@@ -18,7 +18,10 @@
 
 #define NANOSECONDS_PER_SECOND INT64_C(1000000000)
 #define NANOSECONDS_PER_MILLISECOND INT64_C(1000000)
-/* An exchange is given up this long before the deadline, so that everybody hears who is missing in time. */
+/*
+ * An exchange is given up this long before the deadline, so that everybody hears who is missing in
+ * time.
+ */
 #define EXPIRY_MARGIN (250 * NANOSECONDS_PER_MILLISECOND)
 #define CLOSE_FLUSH_TIME NANOSECONDS_PER_SECOND
 
@@ -79,7 +82,9 @@ bool boot_watch(boot_t *boot)
     return boot->link.fd < 0 || boot_link_watch(&boot->link, boot->epoll, 0);
 }
 
-/* ---- What the hub says ------------------------------------------------------------------------ */
+/*
+ * ---- What the hub says ------------------------------------------------------------------------
+ */
 
 static void push_event(boot_t *boot, uint32_t rank)
 {
@@ -140,8 +145,14 @@ static bool receive_welcome(boot_t *boot, const control_message_t *message)
         /* The launcher says who this is. */
         if (!boot_set_size(boot, message->rank, message->size)) return false;
         memcpy(boot->secret, message->secret, sizeof boot->secret);
-    } else if (message->rank != boot->rank || message->size != boot->size) {
+    } else if (message->rank != boot->rank) {
         return false;
+    } else if (message->size != boot->size) {
+        boot->refusal = (control_message_t){.kind = CONTROL_REFUSED, .status = MUSTER_MISMATCH};
+        snprintf(boot->refusal.text, sizeof boot->refusal.text,
+                 "WORLD_SIZE is %" PRIu32 " for rank %" PRIu32 " and %" PRIu32 " for rank 0",
+                 boot->size, boot->rank, message->size);
+        return true;
     }
     memcpy(boot->job, message->job, sizeof boot->job);
     boot->welcomed = true;
@@ -221,7 +232,9 @@ static void pump(boot_t *boot, int timeout_ms)
     if (poll(&ready, 1, timeout_ms) > 0) read_link(boot);
 }
 
-/* ---- Joining ---------------------------------------------------------------------------------- */
+/*
+ * ---- Joining ----------------------------------------------------------------------------------
+ */
 
 static muster_status_t fail_refused(const boot_t *boot, muster_failure_t *failure)
 {
@@ -288,13 +301,19 @@ uint32_t boot_rank(const boot_t *boot) { return boot->rank; }
 uint32_t boot_size(const boot_t *boot) { return boot->size; }
 const uint8_t *boot_secret(const boot_t *boot) { return boot->secret; }
 const uint8_t *boot_job(const boot_t *boot) { return boot->job; }
+bool boot_is_one_host(const boot_t *boot) { return boot->launched; }
 int boot_fd(const boot_t *boot) { return boot->epoll; }
 
-/* ---- The exchange ----------------------------------------------------------------------------- */
+/*
+ * ---- The exchange -----------------------------------------------------------------------------
+ */
 
-static muster_status_t fail_lost(const boot_t *boot, uint32_t rank, muster_failure_t *failure)
+static muster_status_t fail_lost(boot_t *boot, uint32_t rank, int64_t deadline_ns,
+                                 muster_failure_t *failure)
 {
     const boot_member_t *member = &boot->members[rank];
+    /* Who has not come yet would find nobody to tell why, if the hub went now. */
+    if (boot->hub != NULL) boot_hub_tell_all(boot, deadline_ns);
     if (member->state == BOOT_MEMBER_LEFT) {
         boot_fail(failure, MUSTER_PEER_LOST, rank,
                   "rank %" PRIu32 " left the job before all ranks had each other's address", rank);
@@ -382,7 +401,7 @@ muster_status_t boot_exchange(boot_t *boot, const uint8_t *mine, size_t length, 
     }
     pump(boot, 0);
     uint32_t gone = gone_member(boot);
-    if (gone != MUSTER_NO_RANK) return fail_lost(boot, gone, failure);
+    if (gone != MUSTER_NO_RANK) return fail_lost(boot, gone, deadline_ns, failure);
     boot->exchange = (boot_exchange_state_t){
         .state = BOOT_EXCHANGE_OPEN, .all = all, .length = (uint32_t)length};
     give_address(boot, mine, (uint32_t)length);
@@ -391,14 +410,16 @@ muster_status_t boot_exchange(boot_t *boot, const uint8_t *mine, size_t length, 
     muster_status_t status;
     switch (exchange->state) {
     case BOOT_EXCHANGE_DONE: status = MUSTER_OK; break;
-    case BOOT_EXCHANGE_LOST: status = fail_lost(boot, exchange->rank, failure); break;
+    case BOOT_EXCHANGE_LOST: status = fail_lost(boot, exchange->rank, deadline_ns, failure); break;
     default: status = fail_missing(boot, failure); break;
     }
     exchange->state = BOOT_EXCHANGE_NONE;
     return status;
 }
 
-/* ---- Afterwards ------------------------------------------------------------------------------- */
+/*
+ * ---- Afterwards -------------------------------------------------------------------------------
+ */
 
 bool boot_poll(boot_t *boot, boot_event_t *event)
 {
@@ -434,10 +455,11 @@ void boot_close(boot_t *boot)
     while (own && boot->link.fd >= 0 && boot->link.out_length > 0 && boot_now() < until) {
         pump(boot, boot_milliseconds_until(until));
     }
-    if (boot->hub != NULL) boot_hub_close(boot, own);
+    if (boot->hub != NULL) boot_hub_close(boot, own, until);
     boot_link_close(&boot->link, own);
     if (boot->epoll >= 0) close(boot->epoll);
     sodium_memzero(boot->secret, sizeof boot->secret);
+    sodium_memzero(boot->hub_key, sizeof boot->hub_key);
     free(boot->members);
     free(boot->events);
     free(boot);

@@ -27,10 +27,11 @@ typedef struct boot boot_t;
 
 /*
  * Finds the job and joins it. Blocks until the hub has answered or deadline_ns, on CLOCK_MONOTONIC,
- * has passed; does not wait for the other ranks. *boot is the caller's, to be given to boot_close; failure
- * may be NULL. INVALID_ARGUMENT: a variable is wrong or missing, the message names it. ENVIRONMENT,
- * ADDRESS_IN_USE, ADDRESS_NOT_AVAILABLE: this host does not allow it. TIMED_OUT, UNREACHABLE: rank 0
- * did not come, or there is no way to it. DUPLICATE_RANK, VERSION_MISMATCH, NOT_AUTHENTICATED: refused by the hub.
+ * has passed; does not wait for the other ranks. *boot is the caller's, to be given to boot_close;
+ * failure may be NULL. INVALID_ARGUMENT: a variable is wrong or missing, the message names it.
+ * ENVIRONMENT, ADDRESS_IN_USE, ADDRESS_NOT_AVAILABLE: this host does not allow it. TIMED_OUT,
+ * UNREACHABLE: rank 0 did not come, or there is no way to it. DUPLICATE_RANK, VERSION_MISMATCH,
+ * NOT_AUTHENTICATED: refused by the hub.
  */
 muster_status_t boot_open(int64_t deadline_ns, boot_t **boot, muster_failure_t *failure);
 
@@ -39,15 +40,21 @@ uint32_t boot_size(const boot_t *boot);
 const uint8_t *boot_secret(const boot_t *boot); /* CONTROL_SECRET_SIZE bytes, borrowed */
 const uint8_t *boot_job(const boot_t *boot);    /* CONTROL_JOB_SIZE bytes, borrowed, one a job */
 
+/* Whether all ranks are known to be on this host. */
+bool boot_is_one_host(const boot_t *boot);
+
 /*
- * Gives this rank's address, length bytes (1 to BOOT_ADDRESS_MAX, the same on every rank), and gets those of
- * all: all has room for size * length. Blocks. May be called again. PEER_LOST: a rank has ended or
- * left, the failure names it. TIMED_OUT: the failure lists who is missing. Both come to every rank.
+ * Gives this rank's address, length bytes (1 to BOOT_ADDRESS_MAX, the same on every rank), and gets
+ * those of all: all has room for size * length. Blocks. May be called again. PEER_LOST: a rank has
+ * ended or left, the failure names it. TIMED_OUT: the failure lists who is missing. Both come to
+ * every rank.
  */
 muster_status_t boot_exchange(boot_t *boot, const uint8_t *mine, size_t length, uint8_t *all,
                               int64_t deadline_ns, muster_failure_t *failure);
 
-/* Readable when boot_poll may have something; borrowed; -1: a job of one, there is never anything. */
+/*
+ * Readable when boot_poll may have something; borrowed; -1: a job of one, there is never anything.
+ */
 int boot_fd(const boot_t *boot);
 
 typedef struct boot_event {
@@ -61,10 +68,13 @@ typedef struct boot_event {
     char how[CONTROL_HOW_MAX];  /* LOST: "killed by signal 9", "exited with 3" */
 } boot_event_t;
 
-/* The next event, said once a rank. Never blocks. On rank 0 of the environment it does the hub's work, too. */
+/*
+ * The next event, said once a rank. Never blocks. On rank 0 of the environment it does the hub's
+ * work, too.
+ */
 bool boot_poll(boot_t *boot, boot_event_t *event);
 
-/* Says that this rank leaves properly: its end is no loss to the others. Does not block. */
+/* Says that this rank leaves properly: its end is no loss to the others. It hears no more of them. Does not block. */
 void boot_leave(boot_t *boot);
 
 /* Ends it; NULL is fine. Waits up to a second for what was said to be sent. */

@@ -1,7 +1,7 @@
 /*
- * The launcher's job. The descriptor in MUSTER_CONTROL_FD is a door, not a connection: it may be shared by all
- * processes of a rank (a shell and what it starts), and a program may join more than once. Who joins
- * makes a pair of sockets, keeps one and passes the other through the door.
+ * The launcher's job. The descriptor in MUSTER_CONTROL_FD is a door, not a connection: it may be
+ * shared by all processes of a rank (a shell and what it starts), and a program may join more than
+ * once. Who joins makes a pair of sockets, keeps one and passes the other through the door.
  */
 #include <errno.h>
 #include <stdlib.h>

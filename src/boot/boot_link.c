@@ -101,6 +101,7 @@ void boot_link_send(boot_link_t *link, const control_message_t *message)
     size_t size = control_size(message);
     if (!reserve(link, size)) {
         link->broken = true;
+        shutdown(link->fd, SHUT_RDWR); /* so that it is noticed */
         update_interest(link);
         return;
     }

@@ -30,7 +30,10 @@ typedef enum boot_link_result { BOOT_LINK_NOTHING, BOOT_LINK_MESSAGE, BOOT_LINK_
 
 /* fd becomes the link's, and nonblocking. false: no memory, fd is closed. */
 bool boot_link_open(boot_link_t *link, int fd, size_t frame_max);
-/* A link that was never opened may be closed. The other side sees an end, also where a child holds the descriptor: ends. */
+/*
+ * A link that was never opened may be closed. The other side sees an end, also where a child holds
+ * the descriptor: ends.
+ */
 void boot_link_close(boot_link_t *link, bool end);
 /* Puts it on an epoll descriptor; the link keeps its interest right from then on. */
 bool boot_link_watch(boot_link_t *link, int epoll, uint64_t data);

@@ -38,6 +38,8 @@ struct boot {
     uint32_t size;
     uint8_t secret[CONTROL_SECRET_SIZE];
     uint8_t job[CONTROL_JOB_SIZE];
+    uint8_t hub_key[CONTROL_SECRET_SIZE];   /* environment: for handshakes with the hub */
+    uint8_t hub_name[CONTROL_JOB_SIZE];     /* environment: which job the hub's is */
     bool launched;   /* the hub is the launcher */
     pid_t pid;       /* of the process that opened it */
     int epoll;       /* -1: a job of one */
@@ -68,8 +70,8 @@ bool boot_set_size(boot_t *boot, uint32_t rank, uint32_t size);
 /* Makes the epoll descriptor and puts the link to the hub on it. */
 bool boot_watch(boot_t *boot);
 /*
- * Joins over the link, which stands: sends JOIN and blocks for WELCOME or REFUSED. hub: who answers,
- * for messages ("the launcher").
+ * Joins over the link, which stands: sends JOIN and blocks for WELCOME or REFUSED. hub: who
+ * answers, for messages ("the launcher").
  */
 muster_status_t boot_join(boot_t *boot, const char *hub, int64_t deadline_ns,
                           muster_failure_t *failure);
@@ -83,11 +85,15 @@ muster_status_t boot_open_launcher(boot_t *boot, const char *descriptor, int64_t
 /* MUSTER_OK with size 1 and no connection where the environment says nothing: a job of one. */
 muster_status_t boot_open_environment(boot_t *boot, int64_t deadline_ns, muster_failure_t *failure);
 
-/* Rank 0 of the environment: does what its descriptors are ready for, at most events of them. */
+/* Rank 0 of the environment: what it does for all, waiting at most so long for something to do. */
 void boot_hub_pump(boot_t *boot, int timeout_ms);
+/* What the other ranks say by a message, rank 0 says by a call. */
 void boot_hub_address(boot_t *boot, const uint8_t *blob, uint32_t length);
 void boot_hub_expire(boot_t *boot);
 void boot_hub_leave(boot_t *boot);
-void boot_hub_close(boot_t *boot, bool flush);
+/* Blocks until every rank has joined, and so been told who was lost, or the deadline has passed. */
+void boot_hub_tell_all(boot_t *boot, int64_t deadline_ns);
+/* flush: waits up to until for what was said to be sent. */
+void boot_hub_close(boot_t *boot, bool flush, int64_t until);
 
 #endif

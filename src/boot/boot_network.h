@@ -1,0 +1,43 @@
+/* The environment's job: what its variables say, and how rank 0 and the others find each other. */
+#ifndef MUSTER_BOOT_BOOT_NETWORK_H
+#define MUSTER_BOOT_BOOT_NETWORK_H
+
+#include <netdb.h>
+
+#include "boot/boot_state.h"
+#include "core/handshake.h"
+
+/* Whom a rank speaks to is the hub, not rank 0: so another process that takes itself for rank 0 can ask, too. */
+#define BOOT_HUB_NUMBER (UINT32_MAX - 1)
+/* The longest frame that a rank sends. */
+#define BOOT_RANK_FRAME_MAX (CONTROL_HEADER_SIZE + CONTROL_BLOB_MAX)
+#define BOOT_ENDPOINT_MAX 128
+
+/* Where rank 0 listens. */
+typedef struct boot_place {
+    const char *address; /* MASTER_ADDR, borrowed from the environment */
+    const char *port;    /* MASTER_PORT, likewise */
+    struct addrinfo *found; /* what the address means, in the order to be tried */
+} boot_place_t;
+
+/* "10.0.0.1:29500", "[::1]:29500" */
+void boot_format_endpoint(const struct addrinfo *address, char text[BOOT_ENDPOINT_MAX]);
+
+/* This rank's identity for one handshake with the hub; key: boot->hub_key. */
+void boot_identify(boot_t *boot, uint32_t number, handshake_identity_t *identity);
+
+typedef enum boot_move { BOOT_MOVE_WAITS, BOOT_MOVE_MADE, BOOT_MOVE_BROKEN } boot_move_t;
+/*
+ * Reads and writes what goes without waiting. MADE: the handshake's state is not OPEN any more, and what
+ * it had to say is sent.
+ */
+boot_move_t boot_move_handshake(int fd, handshake_t *handshake);
+
+/* Rank 0: listens. */
+muster_status_t boot_hub_open(boot_t *boot, const boot_place_t *place, muster_failure_t *failure);
+
+/* The others: connect, again and again until the deadline, and join. */
+muster_status_t boot_connect(boot_t *boot, const boot_place_t *place, int64_t deadline_ns,
+                             muster_failure_t *failure);
+
+#endif
