@@ -39,6 +39,25 @@ static void comm_set_options(muster_comm_t *comm, const muster_comm_options_t *o
     generation_start_clock(&comm->clock, 1, automatic);
 }
 
+/* Keeps the empty structure for a while, so that a handle that is used too late is refused. */
+static void comm_bury(muster_comm_t *comm)
+{
+    engine_t *engine = comm->engine;
+    memset(comm, 0, sizeof *comm);
+    comm->engine = engine;
+    comm->destroyed = true;
+    muster_comm_t **link = &engine->graves;
+    while (*link)
+        link = &(*link)->next;
+    *link = comm;
+    if (++engine->grave_count > ENGINE_GRAVES) {
+        muster_comm_t *oldest = engine->graves;
+        engine->graves = oldest->next;
+        engine->grave_count--;
+        free(oldest);
+    }
+}
+
 void comm_free(muster_comm_t *comm)
 {
     engine_t *engine = comm->engine;
@@ -64,7 +83,7 @@ void comm_free(muster_comm_t *comm)
     free(comm->lost);
     free(comm->members);
     free(comm->name);
-    free(comm);
+    comm_bury(comm);
 }
 
 muster_status_t comm_create(engine_t *engine, const char *name, size_t name_length,

@@ -36,9 +36,12 @@ static muster_status_t engine_make_world(engine_t *engine, muster_outcome_t outc
         return MUSTER_NO_MEMORY;
     for (uint32_t rank = 0; rank < engine->size; rank++)
         members[rank] = rank;
-    muster_comm_options_t options = {.outcome = outcome};
+    muster_comm_options_t options = {.outcome = outcome}, defaults = {.outcome = MUSTER_OUTCOME_UNIFORM};
     muster_status_t status = comm_create(engine, "world", 5, members, engine->size, engine->rank,
                                          &options, 0, 0, &engine->world);
+    if (status == MUSTER_OK)
+        status = comm_create(engine, "farewell", 8, members, engine->size, engine->rank, &defaults, 0,
+                             ENGINE_FAREWELL, &engine->farewell);
     free(members);
     return status;
 }
@@ -85,6 +88,11 @@ void engine_destroy(engine_t *engine)
     request_free_all(engine);
     while (engine->comms)
         comm_free(engine->comms);
+    while (engine->graves) {
+        muster_comm_t *grave = engine->graves;
+        engine->graves = grave->next;
+        free(grave);
+    }
     message_drop_orphans(engine);
     for (uint32_t peer = 0; engine->gone && peer < engine->size; peer++)
         message_peer_lost(engine, peer);

@@ -17,7 +17,8 @@
 #define ENGINE_GRACE INT64_C(2000000000)            /* after a deadline, for the decider's answer */
 #define ENGINE_INQUIRY INT64_C(1000000000)          /* the decider waits so long for answers */
 #define ENGINE_EARLY_MAX ((size_t)1 << 30)          /* bytes of early messages that are kept */
-#define ENGINE_LINGER INT64_C(500000000)            /* an abandoned request keeps its memory so long */
+#define ENGINE_GRAVES 64                            /* destroyed communicators whose handles are known */
+#define ENGINE_FAREWELL UINT32_MAX                  /* creation number of the farewell communicator */
 
 struct creation;
 struct control;
@@ -40,6 +41,10 @@ typedef struct engine {
     muster_comm_t *comms;    /* linked by next */
     muster_comm_t *last;     /* found last */
     muster_comm_t *world;
+    muster_comm_t *farewell; /* of all ranks: where they meet before they leave */
+    muster_comm_t *graves;   /* destroyed lately: their handles are still told from good ones */
+    unsigned grave_count;
+    const volatile uint8_t *alive; /* 0 in a forked child; the caller's */
     struct muster_request *active;   /* started and not finished, linked */
     struct muster_request *finished; /* finished, a handle points to them, linked */
     struct muster_request *callbacks, *callbacks_end; /* finished, their callback has to be run */

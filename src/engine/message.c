@@ -28,6 +28,13 @@ static early_t *message_keep(engine_t *engine, uint32_t peer, const wire_message
     return early;
 }
 
+static void message_fill(early_t *early, const uint8_t *payload)
+{
+    if (early->message.payload_length > 0)
+        memcpy(early->payload, payload, early->message.payload_length);
+    early->complete = true;
+}
+
 void message_free_early(engine_t *engine, early_t *early)
 {
     engine->early_bytes -= early->message.payload_length;
@@ -192,9 +199,8 @@ static void message_data(muster_comm_t *comm, uint32_t peer, const wire_message_
                         message->payload_length);
         return;
     }
-    memcpy(early->payload, payload, message->payload_length);
+    message_fill(early, payload);
     early->comm = comm;
-    early->complete = true;
     comm->traffic.early_messages++;
     comm->traffic.bytes_copied += message->payload_length;
     comm->traffic.bytes_copied_early += message->payload_length;
@@ -218,8 +224,7 @@ static void message_orphan(engine_t *engine, uint32_t peer, const wire_message_t
         engine->late_messages++;
         return;
     }
-    memcpy(early->payload, payload, message->payload_length);
-    early->complete = true;
+    message_fill(early, payload);
     message_append(&engine->orphans, early);
 }
 
@@ -234,8 +239,7 @@ static void message_dispatch(engine_t *engine, uint32_t peer, const wire_message
         early_t *claim = message_keep(engine, peer, message);
         if (!claim)
             return; /* the claimant's deadline tells it */
-        memcpy(claim->payload, payload, message->payload_length);
-        claim->complete = true;
+        message_fill(claim, payload);
         creation_on_claim(engine, claim);
         return;
     }

@@ -214,8 +214,9 @@ static bool request_enter(muster_request_t *request)
             return false;
     request->entered = true;
     request->next_combine = phase->first_receive;
-    gate_open(&request->gate, request->gate_words, phase->receive_count, true, GATE_FAIL_ON_LOSS,
-              GATE_NO_DEADLINE);
+    if (phase->receive_count > 0)
+        gate_open(&request->gate, request->gate_words, phase->receive_count, true,
+                  GATE_FAIL_ON_LOSS, GATE_NO_DEADLINE);
     for (uint32_t i = 0; i < phase->send_count && request->state == REQUEST_RUNNING; i++)
         request_send(request, phase, phase->first_send + i);
     for (uint32_t i = 0; i < phase->receive_count; i++) {
@@ -882,5 +883,16 @@ void request_run_callbacks(engine_t *engine)
         engine_unlock(engine);
         function(request, status, argument);
         engine_lock(engine);
+    }
+}
+
+void request_cancel_all(engine_t *engine)
+{
+    for (muster_comm_t *comm = engine->comms; comm; comm = comm->next) {
+        while (comm->queue)
+            request_cancel(comm->queue);
+        for (unsigned i = 0; i < GENERATION_WINDOW; i++)
+            if (comm->operations[i])
+                request_cancel(comm->operations[i]);
     }
 }

@@ -122,6 +122,8 @@ void request_tick(muster_request_t *request, int64_t now);
 int64_t request_next_deadline(const muster_request_t *request);
 
 void request_cancel(muster_request_t *request);
+/* Everything that is pending in the context. */
+void request_cancel_all(engine_t *engine);
 /* The owner is done with it. */
 void request_release(muster_request_t *request);
 /* Frees a finished or never started one. */
