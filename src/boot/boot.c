@@ -36,7 +36,8 @@ int boot_milliseconds_until(int64_t time)
 {
     const int64_t hour = 3600 * 1000;
     int64_t now = boot_now();
-    if (time <= now) return 0;
+    if (time <= now)
+        return 0;
     int64_t left = (time - now - 1) / NANOSECONDS_PER_MILLISECOND + 1;
     return (int)(left < hour ? left : hour);
 }
@@ -44,7 +45,8 @@ int boot_milliseconds_until(int64_t time)
 muster_status_t boot_fail(muster_failure_t *failure, muster_status_t status, uint32_t rank,
                           const char *format, ...)
 {
-    if (failure == NULL) return status;
+    if (failure == NULL)
+        return status;
     *failure = (muster_failure_t){.status = status, .rank = rank};
     va_list arguments;
     va_start(arguments, format);
@@ -56,7 +58,8 @@ muster_status_t boot_fail(muster_failure_t *failure, muster_status_t status, uin
 boot_t *boot_new(void)
 {
     boot_t *boot = calloc(1, sizeof *boot);
-    if (boot == NULL) return NULL;
+    if (boot == NULL)
+        return NULL;
     boot->size = 1;
     boot->pid = getpid();
     boot->epoll = -1;
@@ -78,7 +81,8 @@ bool boot_set_size(boot_t *boot, uint32_t rank, uint32_t size)
 bool boot_watch(boot_t *boot)
 {
     boot->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (boot->epoll < 0) return false;
+    if (boot->epoll < 0)
+        return false;
     return boot->link.fd < 0 || boot_link_watch(&boot->link, boot->epoll, 0);
 }
 
@@ -94,7 +98,8 @@ static void push_event(boot_t *boot, uint32_t rank)
 
 static void exchange_ends(boot_t *boot, uint32_t rank)
 {
-    if (boot->exchange.state != BOOT_EXCHANGE_OPEN) return;
+    if (boot->exchange.state != BOOT_EXCHANGE_OPEN)
+        return;
     boot->exchange.state = BOOT_EXCHANGE_LOST;
     boot->exchange.rank = rank;
 }
@@ -102,7 +107,8 @@ static void exchange_ends(boot_t *boot, uint32_t rank)
 void boot_mark_lost(boot_t *boot, uint32_t rank, uint32_t pid, const char *host, const char *how)
 {
     boot_member_t *member = &boot->members[rank];
-    if (rank == boot->rank || member->state != BOOT_MEMBER_PRESENT) return;
+    if (rank == boot->rank || member->state != BOOT_MEMBER_PRESENT)
+        return;
     member->state = BOOT_MEMBER_LOST;
     member->pid = pid;
     snprintf(member->host, sizeof member->host, "%s", host);
@@ -114,7 +120,8 @@ void boot_mark_lost(boot_t *boot, uint32_t rank, uint32_t pid, const char *host,
 static void mark_left(boot_t *boot, uint32_t rank)
 {
     boot_member_t *member = &boot->members[rank];
-    if (rank == boot->rank || member->state != BOOT_MEMBER_PRESENT) return;
+    if (rank == boot->rank || member->state != BOOT_MEMBER_PRESENT)
+        return;
     member->state = BOOT_MEMBER_LEFT;
     push_event(boot, rank);
     exchange_ends(boot, rank);
@@ -134,25 +141,22 @@ static bool receive_table(boot_t *boot, const control_message_t *message)
     memcpy(exchange->all + (size_t)message->rank * exchange->length, message->blob,
            (size_t)message->count * exchange->length);
     exchange->received += message->count;
-    if (exchange->received == boot->size) exchange->state = BOOT_EXCHANGE_DONE;
+    if (exchange->received == boot->size)
+        exchange->state = BOOT_EXCHANGE_DONE;
     return true;
 }
 
 static bool receive_welcome(boot_t *boot, const control_message_t *message)
 {
-    if (boot->welcomed) return false;
+    if (boot->welcomed)
+        return false;
     if (boot->members == NULL) {
         /* The launcher says who this is. */
-        if (!boot_set_size(boot, message->rank, message->size)) return false;
+        if (!boot_set_size(boot, message->rank, message->size))
+            return false;
         memcpy(boot->secret, message->secret, sizeof boot->secret);
-    } else if (message->rank != boot->rank) {
+    } else if (message->rank != boot->rank || message->size != boot->size) {
         return false;
-    } else if (message->size != boot->size) {
-        boot->refusal = (control_message_t){.kind = CONTROL_REFUSED, .status = MUSTER_MISMATCH};
-        snprintf(boot->refusal.text, sizeof boot->refusal.text,
-                 "WORLD_SIZE is %" PRIu32 " for rank %" PRIu32 " and %" PRIu32 " for rank 0",
-                 boot->size, boot->rank, message->size);
-        return true;
     }
     memcpy(boot->job, message->job, sizeof boot->job);
     boot->welcomed = true;
@@ -162,9 +166,13 @@ static bool receive_welcome(boot_t *boot, const control_message_t *message)
 bool boot_receive(boot_t *boot, const control_message_t *message)
 {
     switch (message->kind) {
-    case CONTROL_WELCOME: return receive_welcome(boot, message);
-    case CONTROL_REFUSED: boot->refusal = *message; return true;
-    case CONTROL_TABLE: return boot->welcomed && receive_table(boot, message);
+    case CONTROL_WELCOME:
+        return receive_welcome(boot, message);
+    case CONTROL_REFUSED:
+        boot->refusal = *message;
+        return true;
+    case CONTROL_TABLE:
+        return boot->welcomed && receive_table(boot, message);
     case CONTROL_MISSING:
         if (boot->exchange.state == BOOT_EXCHANGE_OPEN) {
             boot->exchange.missing = *message;
@@ -172,11 +180,13 @@ bool boot_receive(boot_t *boot, const control_message_t *message)
         }
         return true;
     case CONTROL_LOST:
-        if (!boot->welcomed || message->rank >= boot->size) return false;
+        if (!boot->welcomed || message->rank >= boot->size)
+            return false;
         boot_mark_lost(boot, message->rank, message->pid, message->host, message->text);
         return true;
     case CONTROL_LEFT:
-        if (!boot->welcomed || message->rank >= boot->size) return false;
+        if (!boot->welcomed || message->rank >= boot->size)
+            return false;
         mark_left(boot, message->rank);
         return true;
     case CONTROL_NONE:
@@ -184,7 +194,8 @@ bool boot_receive(boot_t *boot, const control_message_t *message)
     case CONTROL_ADDRESS:
     case CONTROL_EXPIRED:
     case CONTROL_LEAVE:
-    case CONTROL_KIND_COUNT: break;
+    case CONTROL_KIND_COUNT:
+        break;
     }
     return false;
 }
@@ -193,7 +204,8 @@ bool boot_receive(boot_t *boot, const control_message_t *message)
 static void lose_hub(boot_t *boot)
 {
     boot_link_close(&boot->link, false);
-    if (!boot->welcomed) return;
+    if (!boot->welcomed)
+        return;
     if (!boot->launched) {
         boot_mark_lost(boot, 0, 0, "", "closed its control connection without leaving");
         return;
@@ -211,7 +223,8 @@ static void read_link(boot_t *boot)
     boot_link_read(&boot->link);
     for (;;) {
         boot_link_result_t result = boot_link_next(&boot->link, &message);
-        if (result == BOOT_LINK_NOTHING) return;
+        if (result == BOOT_LINK_NOTHING)
+            return;
         if (result == BOOT_LINK_BROKEN || !boot_receive(boot, &message)) {
             lose_hub(boot);
             return;
@@ -226,10 +239,13 @@ static void pump(boot_t *boot, int timeout_ms)
         boot_hub_pump(boot, timeout_ms);
         return;
     }
-    if (boot->link.fd < 0) return;
+    if (boot->link.fd < 0)
+        return;
     struct pollfd ready = {.fd = boot->link.fd, .events = POLLIN};
-    if (boot->link.out_length > 0) ready.events |= POLLOUT;
-    if (poll(&ready, 1, timeout_ms) > 0) read_link(boot);
+    if (boot->link.out_length > 0)
+        ready.events |= POLLOUT;
+    if (poll(&ready, 1, timeout_ms) > 0)
+        read_link(boot);
 }
 
 /*
@@ -251,8 +267,10 @@ static muster_status_t fail_refused(const boot_t *boot, muster_failure_t *failur
 muster_status_t boot_join(boot_t *boot, const char *hub, int64_t deadline_ns,
                           muster_failure_t *failure)
 {
-    control_message_t join = {.kind = CONTROL_JOIN, .version = CONTROL_VERSION,
-                              .pid = (uint32_t)boot->pid};
+    control_message_t join = {.kind = CONTROL_JOIN,
+                              .version = CONTROL_VERSION,
+                              .pid = (uint32_t)boot->pid,
+                              .size = boot->launched ? 0 : boot->size};
     gethostname(join.host, sizeof join.host - 1);
     boot_link_send(&boot->link, &join);
     uint32_t hub_rank = boot->launched ? MUSTER_NO_RANK : 0;
@@ -263,7 +281,8 @@ muster_status_t boot_join(boot_t *boot, const char *hub, int64_t deadline_ns,
         }
         pump(boot, boot_milliseconds_until(deadline_ns));
     }
-    if (boot->refusal.kind != CONTROL_NONE) return fail_refused(boot, failure);
+    if (boot->refusal.kind != CONTROL_NONE)
+        return fail_refused(boot, failure);
     if (!boot->welcomed) {
         return boot_fail(failure, boot->launched ? MUSTER_ENVIRONMENT : MUSTER_PEER_LOST, hub_rank,
                          "%s closed the connection without an answer", hub);
@@ -297,12 +316,30 @@ muster_status_t boot_open(int64_t deadline_ns, boot_t **boot, muster_failure_t *
     return MUSTER_OK;
 }
 
-uint32_t boot_rank(const boot_t *boot) { return boot->rank; }
-uint32_t boot_size(const boot_t *boot) { return boot->size; }
-const uint8_t *boot_secret(const boot_t *boot) { return boot->secret; }
-const uint8_t *boot_job(const boot_t *boot) { return boot->job; }
-bool boot_is_one_host(const boot_t *boot) { return boot->launched; }
-int boot_fd(const boot_t *boot) { return boot->epoll; }
+uint32_t boot_rank(const boot_t *boot)
+{
+    return boot->rank;
+}
+uint32_t boot_size(const boot_t *boot)
+{
+    return boot->size;
+}
+const uint8_t *boot_secret(const boot_t *boot)
+{
+    return boot->secret;
+}
+const uint8_t *boot_job(const boot_t *boot)
+{
+    return boot->job;
+}
+bool boot_is_one_host(const boot_t *boot)
+{
+    return boot->launched;
+}
+int boot_fd(const boot_t *boot)
+{
+    return boot->epoll;
+}
 
 /*
  * ---- The exchange -----------------------------------------------------------------------------
@@ -313,7 +350,8 @@ static muster_status_t fail_lost(boot_t *boot, uint32_t rank, int64_t deadline_n
 {
     const boot_member_t *member = &boot->members[rank];
     /* Who has not come yet would find nobody to tell why, if the hub went now. */
-    if (boot->hub != NULL) boot_hub_tell_all(boot, deadline_ns);
+    if (boot->hub != NULL)
+        boot_hub_tell_all(boot, deadline_ns);
     if (member->state == BOOT_MEMBER_LEFT) {
         boot_fail(failure, MUSTER_PEER_LOST, rank,
                   "rank %" PRIu32 " left the job before all ranks had each other's address", rank);
@@ -334,9 +372,11 @@ static muster_status_t fail_missing(const boot_t *boot, muster_failure_t *failur
     uint32_t rank = missing->count > 0 && missing->ranges[0].first == missing->ranges[0].last
                         ? missing->ranges[0].first
                         : MUSTER_NO_RANK;
-    if (missing->count > 1) rank = MUSTER_NO_RANK;
+    if (missing->count > 1)
+        rank = MUSTER_NO_RANK;
     boot_fail(failure, MUSTER_TIMED_OUT, rank, "%s",
-              boot->exchange.state == BOOT_EXCHANGE_MISSING ? "not all ranks joined before the deadline"
+              boot->exchange.state == BOOT_EXCHANGE_MISSING
+                  ? "not all ranks joined before the deadline"
               : boot->launched ? "the launcher did not answer before the deadline"
                                : "rank 0 did not answer before the deadline");
     if (failure != NULL) {
@@ -349,40 +389,46 @@ static muster_status_t fail_missing(const boot_t *boot, muster_failure_t *failur
 /* Somebody of whom it is known already that the exchange cannot succeed, or MUSTER_NO_RANK. */
 static uint32_t gone_member(const boot_t *boot)
 {
-    for (uint32_t rank = 0; rank < boot->size; rank++) {
-        if (boot->members[rank].state != BOOT_MEMBER_PRESENT) return rank;
-    }
-    return MUSTER_NO_RANK;
+    /* The first is the cause: others may have ended because of it. */
+    return boot->event_count > 0 ? boot->events[0] : MUSTER_NO_RANK;
 }
 
 static void give_address(boot_t *boot, const uint8_t *blob, uint32_t length)
 {
     control_message_t address = {.kind = CONTROL_ADDRESS, .blob = blob, .blob_length = length};
-    if (boot->hub != NULL) boot_hub_address(boot, blob, length);
-    else boot_link_send(&boot->link, &address);
+    if (boot->hub != NULL)
+        boot_hub_address(boot, blob, length);
+    else
+        boot_link_send(&boot->link, &address);
 }
 
 static void give_up(boot_t *boot)
 {
     control_message_t expired = {.kind = CONTROL_EXPIRED};
-    if (boot->hub != NULL) boot_hub_expire(boot);
-    else boot_link_send(&boot->link, &expired);
+    if (boot->hub != NULL)
+        boot_hub_expire(boot);
+    else
+        boot_link_send(&boot->link, &expired);
 }
 
 static void run_exchange(boot_t *boot, int64_t deadline_ns)
 {
     int64_t now = boot_now();
-    int64_t margin = (deadline_ns - now) / 4 < EXPIRY_MARGIN ? (deadline_ns - now) / 4 : EXPIRY_MARGIN;
+    int64_t margin =
+        (deadline_ns - now) / 4 < EXPIRY_MARGIN ? (deadline_ns - now) / 4 : EXPIRY_MARGIN;
     int64_t until = deadline_ns - (margin > 0 ? margin : 0);
     bool expired = false;
     while (boot->exchange.state == BOOT_EXCHANGE_OPEN) {
         now = boot_now();
-        if (now >= deadline_ns && expired) return;
+        if (now >= deadline_ns && expired)
+            return;
         if (now >= until) {
-            if (!expired) give_up(boot);
+            if (!expired)
+                give_up(boot);
             expired = true;
             until = deadline_ns;
-            if (boot->exchange.state != BOOT_EXCHANGE_OPEN) return;
+            if (boot->exchange.state != BOOT_EXCHANGE_OPEN)
+                return;
         }
         pump(boot, boot_milliseconds_until(until));
     }
@@ -401,7 +447,8 @@ muster_status_t boot_exchange(boot_t *boot, const uint8_t *mine, size_t length, 
     }
     pump(boot, 0);
     uint32_t gone = gone_member(boot);
-    if (gone != MUSTER_NO_RANK) return fail_lost(boot, gone, deadline_ns, failure);
+    if (gone != MUSTER_NO_RANK)
+        return fail_lost(boot, gone, deadline_ns, failure);
     boot->exchange = (boot_exchange_state_t){
         .state = BOOT_EXCHANGE_OPEN, .all = all, .length = (uint32_t)length};
     give_address(boot, mine, (uint32_t)length);
@@ -409,9 +456,15 @@ muster_status_t boot_exchange(boot_t *boot, const uint8_t *mine, size_t length, 
     boot_exchange_state_t *exchange = &boot->exchange;
     muster_status_t status;
     switch (exchange->state) {
-    case BOOT_EXCHANGE_DONE: status = MUSTER_OK; break;
-    case BOOT_EXCHANGE_LOST: status = fail_lost(boot, exchange->rank, deadline_ns, failure); break;
-    default: status = fail_missing(boot, failure); break;
+    case BOOT_EXCHANGE_DONE:
+        status = MUSTER_OK;
+        break;
+    case BOOT_EXCHANGE_LOST:
+        status = fail_lost(boot, exchange->rank, deadline_ns, failure);
+        break;
+    default:
+        status = fail_missing(boot, failure);
+        break;
     }
     exchange->state = BOOT_EXCHANGE_NONE;
     return status;
@@ -423,9 +476,12 @@ muster_status_t boot_exchange(boot_t *boot, const uint8_t *mine, size_t length, 
 
 bool boot_poll(boot_t *boot, boot_event_t *event)
 {
-    if (boot->epoll < 0) return false;
-    if (boot->event_next == boot->event_count) pump(boot, 0);
-    if (boot->event_next == boot->event_count) return false;
+    if (boot->epoll < 0)
+        return false;
+    if (boot->event_next == boot->event_count)
+        pump(boot, 0);
+    if (boot->event_next == boot->event_count)
+        return false;
     uint32_t rank = boot->events[boot->event_next++];
     const boot_member_t *member = &boot->members[rank];
     *event = (boot_event_t){
@@ -440,24 +496,30 @@ bool boot_poll(boot_t *boot, boot_event_t *event)
 
 void boot_leave(boot_t *boot)
 {
-    if (boot->epoll < 0 || boot->left || boot->pid != getpid()) return;
+    if (boot->epoll < 0 || boot->left || boot->pid != getpid())
+        return;
     boot->left = true;
     control_message_t leave = {.kind = CONTROL_LEAVE};
-    if (boot->hub != NULL) boot_hub_leave(boot);
-    else boot_link_send(&boot->link, &leave);
+    if (boot->hub != NULL)
+        boot_hub_leave(boot);
+    else
+        boot_link_send(&boot->link, &leave);
 }
 
 void boot_close(boot_t *boot)
 {
-    if (boot == NULL) return;
+    if (boot == NULL)
+        return;
     bool own = boot->pid == getpid();
     int64_t until = boot_now() + CLOSE_FLUSH_TIME;
     while (own && boot->link.fd >= 0 && boot->link.out_length > 0 && boot_now() < until) {
         pump(boot, boot_milliseconds_until(until));
     }
-    if (boot->hub != NULL) boot_hub_close(boot, own, until);
+    if (boot->hub != NULL)
+        boot_hub_close(boot, own, until);
     boot_link_close(&boot->link, own);
-    if (boot->epoll >= 0) close(boot->epoll);
+    if (boot->epoll >= 0)
+        close(boot->epoll);
     sodium_memzero(boot->secret, sizeof boot->secret);
     sodium_memzero(boot->hub_key, sizeof boot->hub_key);
     free(boot->members);

@@ -5,11 +5,13 @@
  * Three kinds, looked for in this order:
  *
  *   launcher      MUSTER_CONTROL_FD names a descriptor on which `muster run` takes connections.
- *   environment   RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them. Rank 0 listens there and
- *                 is the hub; the others keep a connection to it. MUSTER_SECRET (64 hexadecimal
- *                 digits) or MUSTER_SECRET_FILE (a file that holds them) is the job's secret. On a
- *                 loopback address it may be left out: then it is made from what the ranks know of
- *                 their job, which guards against accidents, not against other users of the host.
+ *   environment   RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them. Rank 0
+ *                 listens there and is the hub; the others keep a connection to it. MUSTER_SECRET
+ *                 (64 hexadecimal digits) or MUSTER_SECRET_FILE (a file that holds them) is the
+ *                 job's secret. On a loopback address it may be left out: then it is made from
+ *                 what the ranks know of their job (MASTER_PORT; MUSTER_JOB or
+ *                 TORCHELASTIC_RUN_ID), which guards against accidents, not against other users
+ *                 of the host.
  *   none of them  a job of one.
  *
  * One thread at a time. Nothing here is inherited by fork: boot_close in the child frees what the
@@ -74,7 +76,10 @@ typedef struct boot_event {
  */
 bool boot_poll(boot_t *boot, boot_event_t *event);
 
-/* Says that this rank leaves properly: its end is no loss to the others. It hears no more of them. Does not block. */
+/*
+ * Says that this rank leaves properly: its end is no loss to the others. It hears no more of them.
+ * Does not block.
+ */
 void boot_leave(boot_t *boot);
 
 /* Ends it; NULL is fine. Waits up to a second for what was said to be sent. */

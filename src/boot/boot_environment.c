@@ -1,4 +1,7 @@
-/* The job that the environment describes: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and the secret. */
+/*
+ * The job that the environment describes: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and the
+ * secret.
+ */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +17,7 @@
 
 #define SECRET_DIGITS (2 * CONTROL_SECRET_SIZE)
 
-/* ---- Variables -------------------------------------------------------------------------------- */
+/* ---- Variables ------------------------------------------------------------------------------- */
 
 /* NULL where it is not set, or empty. */
 static const char *variable(const char *name)
@@ -41,16 +44,20 @@ static muster_status_t read_number(const char *name, unsigned long least, unsign
     }
     if (!parse_number(text, most, number) || *number < least) {
         return boot_fail(failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
-                         "%s is \"%.40s\", which is no number from %lu to %lu", name, text, least, most);
+                         "%s is \"%.40s\", which is no number from %lu to %lu", name, text, least,
+                         most);
     }
     return MUSTER_OK;
 }
 
-static muster_status_t read_ranks(unsigned long *rank, unsigned long *size, muster_failure_t *failure)
+static muster_status_t read_ranks(unsigned long *rank, unsigned long *size,
+                                  muster_failure_t *failure)
 {
     muster_status_t status = read_number("WORLD_SIZE", 1, INT32_MAX, size, failure);
-    if (status == MUSTER_OK) status = read_number("RANK", 0, INT32_MAX, rank, failure);
-    if (status != MUSTER_OK) return status;
+    if (status == MUSTER_OK)
+        status = read_number("RANK", 0, INT32_MAX, rank, failure);
+    if (status != MUSTER_OK)
+        return status;
     if (*rank >= *size) {
         return boot_fail(failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
                          "RANK is %lu, which is not below WORLD_SIZE, %lu", *rank, *size);
@@ -71,12 +78,16 @@ static bool is_loopback(const struct addrinfo *address)
 static bool all_loopback(const struct addrinfo *addresses)
 {
     for (; addresses != NULL; addresses = addresses->ai_next) {
-        if (!is_loopback(addresses)) return false;
+        if (!is_loopback(addresses))
+            return false;
     }
     return true;
 }
 
-/* A host that knows itself by a loopback address only cannot be found by the others under that name. */
+/*
+ * A host that knows itself by a loopback address only cannot be found by the others under that
+ * name.
+ */
 static bool is_local_job(unsigned long size)
 {
     const char *text = variable("LOCAL_WORLD_SIZE");
@@ -84,7 +95,8 @@ static bool is_local_job(unsigned long size)
     return text == NULL || !parse_number(text, INT32_MAX, &local) || local >= size;
 }
 
-static muster_status_t find_place(unsigned long size, boot_place_t *place, muster_failure_t *failure)
+static muster_status_t find_place(unsigned long size, boot_place_t *place,
+                                  muster_failure_t *failure)
 {
     unsigned long port;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -94,53 +106,62 @@ static muster_status_t find_place(unsigned long size, boot_place_t *place, muste
                          "MASTER_ADDR is not set, though WORLD_SIZE is %lu", size);
     }
     muster_status_t status = read_number("MASTER_PORT", 1, UINT16_MAX, &port, failure);
-    if (status != MUSTER_OK) return status;
+    if (status != MUSTER_OK)
+        return status;
     place->port = variable("MASTER_PORT");
     int error = getaddrinfo(place->address, place->port, &hints, &place->found);
     if (error != 0) {
         place->found = NULL;
-        return boot_fail(failure, error == EAI_NONAME ? MUSTER_INVALID_ARGUMENT : MUSTER_UNREACHABLE,
-                         MUSTER_NO_RANK, "MASTER_ADDR is \"%.100s\", which means no address: %s",
-                         place->address, error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+        return boot_fail(
+            failure, error == EAI_NONAME ? MUSTER_INVALID_ARGUMENT : MUSTER_UNREACHABLE,
+            MUSTER_NO_RANK, "MASTER_ADDR is \"%.100s\", which means no address: %s", place->address,
+            error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
     }
     if (all_loopback(place->found) && !is_local_job(size)) {
-        return boot_fail(failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
-                         "MASTER_ADDR is \"%.100s\", which is a loopback address here: ranks on other "
-                         "hosts (LOCAL_WORLD_SIZE is below WORLD_SIZE) cannot reach it",
-                         place->address);
+        return boot_fail(
+            failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
+            "MASTER_ADDR is \"%.100s\", which is a loopback address here: ranks on other "
+            "hosts (LOCAL_WORLD_SIZE is below WORLD_SIZE) cannot reach it",
+            place->address);
     }
     return MUSTER_OK;
 }
 
-/* ---- The secret ------------------------------------------------------------------------------- */
+/* ---- The secret ------------------------------------------------------------------------------ */
 
 static bool parse_secret(const char *text, uint8_t secret[CONTROL_SECRET_SIZE])
 {
     size_t length = 0;
     const char *end;
-    while (isspace((unsigned char)*text)) text++;
-    if (sodium_hex2bin(secret, CONTROL_SECRET_SIZE, text, strnlen(text, SECRET_DIGITS), NULL, &length,
-                       &end) != 0 || length != CONTROL_SECRET_SIZE) {
+    while (isspace((unsigned char)*text))
+        text++;
+    if (sodium_hex2bin(secret, CONTROL_SECRET_SIZE, text, strnlen(text, SECRET_DIGITS), NULL,
+                       &length, &end) != 0 ||
+        length != CONTROL_SECRET_SIZE) {
         return false;
     }
-    while (isspace((unsigned char)*end)) end++;
+    while (isspace((unsigned char)*end))
+        end++;
     return *end == 0;
 }
 
-static muster_status_t read_secret_file(const char *path, uint8_t *secret, muster_failure_t *failure)
+static muster_status_t read_secret_file(const char *path, uint8_t *secret,
+                                        muster_failure_t *failure)
 {
     char text[256] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
     int reason = errno;
-    if (fd >= 0) close(fd);
+    if (fd >= 0)
+        close(fd);
     if (length < 0) {
         return boot_fail(failure, MUSTER_ENVIRONMENT, MUSTER_NO_RANK,
                          "cannot read MUSTER_SECRET_FILE, \"%.200s\": %s", path, strerror(reason));
     }
     bool good = parse_secret(text, secret);
     sodium_memzero(text, sizeof text);
-    if (good) return MUSTER_OK;
+    if (good)
+        return MUSTER_OK;
     return boot_fail(failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
                      "MUSTER_SECRET_FILE, \"%.200s\", does not hold %d hexadecimal digits", path,
                      SECRET_DIGITS);
@@ -149,24 +170,30 @@ static muster_status_t read_secret_file(const char *path, uint8_t *secret, muste
 static const char *run_name(void)
 {
     const char *name = variable("MUSTER_JOB");
-    if (name == NULL) name = variable("TORCHELASTIC_RUN_ID");
+    if (name == NULL)
+        name = variable("TORCHELASTIC_RUN_ID");
     return name != NULL ? name : "";
 }
 
-static muster_status_t find_secret(const boot_place_t *place, uint8_t *secret, muster_failure_t *failure)
+static muster_status_t find_secret(const boot_place_t *place, uint8_t *secret,
+                                   muster_failure_t *failure)
 {
     const char *given = variable("MUSTER_SECRET");
     const char *path = variable("MUSTER_SECRET_FILE");
     if (given != NULL) {
-        if (parse_secret(given, secret)) return MUSTER_OK;
+        if (parse_secret(given, secret))
+            return MUSTER_OK;
         return boot_fail(failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
                          "MUSTER_SECRET is not %d hexadecimal digits", SECRET_DIGITS);
     }
-    if (path != NULL) return read_secret_file(path, secret, failure);
+    if (path != NULL)
+        return read_secret_file(path, secret, failure);
     if (!all_loopback(place->found)) {
-        return boot_fail(failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
-                         "MASTER_ADDR, \"%.100s\", can be reached from other hosts: set MUSTER_SECRET or "
-                         "MUSTER_SECRET_FILE to the job's secret", place->address);
+        return boot_fail(
+            failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
+            "MASTER_ADDR, \"%.100s\", can be reached from other hosts: set MUSTER_SECRET or "
+            "MUSTER_SECRET_FILE to the job's secret",
+            place->address);
     }
     /* No secret from anybody on this host: it only keeps jobs that run beside each other apart. */
     crypto_generichash_state state;
@@ -184,32 +211,38 @@ static void derive_hub(boot_t *boot, const boot_place_t *place)
 {
     static const char purpose[] = "muster hub";
     crypto_generichash_state state;
-    crypto_generichash(boot->hub_key, sizeof boot->hub_key, (const uint8_t *)purpose, sizeof purpose,
-                       boot->secret, sizeof boot->secret);
+    crypto_generichash(boot->hub_key, sizeof boot->hub_key, (const uint8_t *)purpose,
+                       sizeof purpose, boot->secret, sizeof boot->secret);
     crypto_generichash_init(&state, NULL, 0, sizeof boot->hub_name);
     crypto_generichash_update(&state, (const uint8_t *)place->port, strlen(place->port) + 1);
     crypto_generichash_update(&state, (const uint8_t *)run_name(), strlen(run_name()) + 1);
     crypto_generichash_final(&state, boot->hub_name, sizeof boot->hub_name);
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static muster_status_t open_place(boot_t *boot, boot_place_t *place, int64_t deadline_ns,
                                   muster_failure_t *failure)
 {
     muster_status_t status = find_place(boot->size, place, failure);
-    if (status == MUSTER_OK) status = find_secret(place, boot->secret, failure);
-    if (status != MUSTER_OK) return status;
+    if (status == MUSTER_OK)
+        status = find_secret(place, boot->secret, failure);
+    if (status != MUSTER_OK)
+        return status;
     derive_hub(boot, place);
-    if (boot->rank != 0) return boot_connect(boot, place, deadline_ns, failure);
+    if (boot->rank != 0)
+        return boot_connect(boot, place, deadline_ns, failure);
     status = boot_hub_open(boot, place, failure);
-    if (status != MUSTER_ADDRESS_IN_USE) return status;
+    if (status != MUSTER_ADDRESS_IN_USE)
+        return status;
     /* Perhaps by a process that is rank 0 already: then it says so itself. */
     muster_failure_t answer = {.status = MUSTER_OK};
     int64_t patience = boot_now() + INT64_C(1000000000);
     boot_connect(boot, place, patience < deadline_ns ? patience : deadline_ns, &answer);
-    if (answer.status != MUSTER_DUPLICATE_RANK) return status;
-    if (failure != NULL) *failure = answer;
+    if (answer.status != MUSTER_DUPLICATE_RANK)
+        return status;
+    if (failure != NULL)
+        *failure = answer;
     return answer.status;
 }
 
@@ -219,17 +252,21 @@ muster_status_t boot_open_environment(boot_t *boot, int64_t deadline_ns, muster_
     unsigned long rank = 0, size = 1;
     muster_status_t status = MUSTER_OK;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (variable(names[i]) == NULL) continue;
+        if (variable(names[i]) == NULL)
+            continue;
         status = read_ranks(&rank, &size, failure);
         break;
     }
-    if (status != MUSTER_OK) return status;
+    if (status != MUSTER_OK)
+        return status;
     if (!boot_set_size(boot, (uint32_t)rank, (uint32_t)size)) {
         return boot_fail(failure, MUSTER_NO_MEMORY, MUSTER_NO_RANK, "out of memory");
     }
-    if (size == 1) return MUSTER_OK;
+    if (size == 1)
+        return MUSTER_OK;
     boot_place_t place = {0};
     status = open_place(boot, &place, deadline_ns, failure);
-    if (place.found != NULL) freeaddrinfo(place.found);
+    if (place.found != NULL)
+        freeaddrinfo(place.found);
     return status;
 }

@@ -1,7 +1,7 @@
 /*
- * Rank 0 of the environment is the hub of its job: it listens, takes in who shows the secret, and tells
- * everybody what core/hub.h says. Until a connection has shown the secret it is a guest: one of a
- * fixed number of places, which the oldest leaves when there are too many.
+ * Rank 0 of the environment is the hub of its job: it listens, takes in who shows the secret, and
+ * tells everybody what core/hub.h says. Until a connection has shown the secret it is a guest: one
+ * of a fixed number of places, which the oldest leaves when there are too many.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,9 +44,9 @@ typedef enum guest_state {
 typedef struct guest {
     guest_state_t state;
     int64_t until;
-    uint32_t rank;  /* JOINS */
-    int fd;         /* SHAKES */
-    bool writing;   /* SHAKES: waits for room */
+    uint32_t rank; /* JOINS */
+    int fd;        /* SHAKES */
+    bool writing;  /* SHAKES: waits for room */
     handshake_t handshake;
     boot_link_t link; /* JOINS, GOES */
 } guest_t;
@@ -61,13 +61,15 @@ struct boot_hub {
     char host[MUSTER_HOST_MAX];
 };
 
-/* ---- Members ---------------------------------------------------------------------------------- */
+/* ---- Members --------------------------------------------------------------------------------- */
 
 static void hub_sends(void *owner, uint32_t rank, const control_message_t *message)
 {
     boot_t *boot = owner;
-    if (rank == boot->rank) boot_receive(boot, message);
-    else boot_link_send(&boot->hub->links[rank], message);
+    if (rank == boot->rank)
+        boot_receive(boot, message);
+    else
+        boot_link_send(&boot->hub->links[rank], message);
 }
 
 static void lose_member(boot_t *boot, uint32_t rank, const char *how)
@@ -84,9 +86,14 @@ static const char *take_message(hub_t *hub, uint32_t rank, const control_message
         return hub_address(hub, rank, message->blob, message->blob_length)
                    ? NULL
                    : "gave an address out of turn or of another length than others";
-    case CONTROL_EXPIRED: hub_expire(hub, rank); return NULL;
-    case CONTROL_LEAVE: hub_leave(hub, rank); return NULL;
-    default: return "sent a control message out of turn";
+    case CONTROL_EXPIRED:
+        hub_expire(hub, rank);
+        return NULL;
+    case CONTROL_LEAVE:
+        hub_leave(hub, rank);
+        return NULL;
+    default:
+        return "sent a control message out of turn";
     }
 }
 
@@ -98,11 +105,13 @@ static void serve_member(boot_t *boot, uint32_t rank)
     boot_link_read(link);
     for (;;) {
         switch (boot_link_next(link, &message)) {
-        case BOOT_LINK_NOTHING: return;
+        case BOOT_LINK_NOTHING:
+            return;
         case BOOT_LINK_BROKEN:
             lose_member(boot, rank, "closed its control connection without leaving");
             return;
-        case BOOT_LINK_MESSAGE: break;
+        case BOOT_LINK_MESSAGE:
+            break;
         }
         const char *fault = take_message(&boot->hub->hub, rank, &message);
         if (fault != NULL) {
@@ -112,12 +121,14 @@ static void serve_member(boot_t *boot, uint32_t rank)
     }
 }
 
-/* ---- Guests ----------------------------------------------------------------------------------- */
+/* ---- Guests ---------------------------------------------------------------------------------- */
 
 static void dismiss(guest_t *guest)
 {
-    if (guest->state == GUEST_SHAKES) close(guest->fd);
-    else if (guest->state != GUEST_NONE) boot_link_close(&guest->link, true);
+    if (guest->state == GUEST_SHAKES)
+        close(guest->fd);
+    else if (guest->state != GUEST_NONE)
+        boot_link_close(&guest->link, true);
     guest->state = GUEST_NONE;
 }
 
@@ -126,7 +137,8 @@ static void refuse(guest_t *guest, control_message_t *refusal)
     refusal->kind = CONTROL_REFUSED;
     boot_link_send(&guest->link, refusal);
     guest->state = GUEST_GOES;
-    if (guest->link.out_length == 0) dismiss(guest);
+    if (guest->link.out_length == 0)
+        dismiss(guest);
 }
 
 static void refuse_duplicate(boot_t *boot, guest_t *guest)
@@ -134,8 +146,9 @@ static void refuse_duplicate(boot_t *boot, guest_t *guest)
     const hub_member_t *member = &boot->hub->hub.members[guest->rank];
     control_message_t refusal = {.status = MUSTER_DUPLICATE_RANK, .pid = member->pid};
     memcpy(refusal.host, member->host, sizeof refusal.host);
-    snprintf(refusal.text, sizeof refusal.text, "rank %" PRIu32 " is held by process %" PRIu32 " on %s",
-             guest->rank, member->pid, member->host);
+    snprintf(refusal.text, sizeof refusal.text,
+             "rank %" PRIu32 " is held by process %" PRIu32 " on %s", guest->rank, member->pid,
+             member->host);
     refuse(guest, &refusal);
 }
 
@@ -143,8 +156,10 @@ static void take_in(boot_t *boot, guest_t *guest, const control_message_t *join)
 {
     boot_hub_t *hub = boot->hub;
     boot_link_t *link = &hub->links[guest->rank];
-    control_message_t welcome = {.kind = CONTROL_WELCOME, .version = CONTROL_VERSION,
-                                 .rank = guest->rank, .size = boot->size};
+    control_message_t welcome = {.kind = CONTROL_WELCOME,
+                                 .version = CONTROL_VERSION,
+                                 .rank = guest->rank,
+                                 .size = boot->size};
     memcpy(welcome.job, boot->job, sizeof welcome.job);
     epoll_ctl(boot->epoll, EPOLL_CTL_DEL, guest->link.fd, NULL);
     *link = guest->link;
@@ -167,18 +182,33 @@ static void answer_join(boot_t *boot, guest_t *guest, const control_message_t *j
     if (join->version != CONTROL_VERSION) {
         refusal.status = MUSTER_VERSION_MISMATCH;
         snprintf(refusal.text, sizeof refusal.text,
-                 "rank 0 speaks version %d of the control protocol, rank %" PRIu32 " version %" PRIu32,
+                 "rank 0 speaks version %d of the control protocol, rank %" PRIu32
+                 " version %" PRIu32,
                  CONTROL_VERSION, guest->rank, join->version);
         refuse(guest, &refusal);
         return;
     }
+    if (join->size != boot->size) {
+        refusal.status = MUSTER_MISMATCH;
+        snprintf(refusal.text, sizeof refusal.text,
+                 "WORLD_SIZE is %" PRIu32 " for rank %" PRIu32 " and %" PRIu32 " for rank 0",
+                 join->size, guest->rank, boot->size);
+        refuse(guest, &refusal);
+        return;
+    }
     switch (boot->hub->hub.members[guest->rank].state) {
-    case HUB_AWAITED: take_in(boot, guest, join); break;
-    case HUB_JOINED: refuse_duplicate(boot, guest); break;
-    case HUB_LEFT: dismiss(guest); break; /* it comes again, when the next job listens here */
+    case HUB_AWAITED:
+        take_in(boot, guest, join);
+        break;
+    case HUB_JOINED:
+        refuse_duplicate(boot, guest);
+        break;
+    case HUB_LEFT:
+        dismiss(guest);
+        break; /* it comes again, when the next job listens here */
     case HUB_LOST:
-        snprintf(refusal.text, sizeof refusal.text, "rank %" PRIu32 " counts as lost: %s", guest->rank,
-                 boot->hub->hub.members[guest->rank].how);
+        snprintf(refusal.text, sizeof refusal.text, "rank %" PRIu32 " counts as lost: %s",
+                 guest->rank, boot->hub->hub.members[guest->rank].how);
         refuse(guest, &refusal);
         break;
     }
@@ -189,9 +219,12 @@ static void hear_guest(boot_t *boot, guest_t *guest)
     control_message_t message;
     boot_link_read(&guest->link);
     boot_link_result_t result = boot_link_next(&guest->link, &message);
-    if (result == BOOT_LINK_NOTHING) return;
-    if (result == BOOT_LINK_BROKEN || message.kind != CONTROL_JOIN) dismiss(guest);
-    else answer_join(boot, guest, &message);
+    if (result == BOOT_LINK_NOTHING)
+        return;
+    if (result == BOOT_LINK_BROKEN || message.kind != CONTROL_JOIN)
+        dismiss(guest);
+    else
+        answer_join(boot, guest, &message);
 }
 
 /* It has shown the secret: only now something is allocated for it. */
@@ -205,8 +238,10 @@ static void admit(boot_t *boot, guest_t *guest)
         return;
     }
     guest->state = GUEST_JOINS;
-    if (!boot_link_watch(&guest->link, boot->epoll, about)) dismiss(guest);
-    else hear_guest(boot, guest);
+    if (!boot_link_watch(&guest->link, boot->epoll, about))
+        dismiss(guest);
+    else
+        hear_guest(boot, guest);
 }
 
 static void shake_hands(boot_t *boot, guest_t *guest)
@@ -226,7 +261,8 @@ static void shake_hands(boot_t *boot, guest_t *guest)
         return;
     }
     bool writing = handshake_output(&guest->handshake, &unsent) > 0;
-    if (writing == guest->writing) return;
+    if (writing == guest->writing)
+        return;
     struct epoll_event event = {.events = EPOLLIN | (writing ? EPOLLOUT : 0),
                                 .data.u64 = ABOUT_GUEST + (uint64_t)(guest - boot->hub->guests)};
     epoll_ctl(boot->epoll, EPOLL_CTL_MOD, guest->fd, &event);
@@ -236,13 +272,19 @@ static void shake_hands(boot_t *boot, guest_t *guest)
 static void serve_guest(boot_t *boot, guest_t *guest)
 {
     switch (guest->state) {
-    case GUEST_NONE: break;
-    case GUEST_SHAKES: shake_hands(boot, guest); break;
-    case GUEST_JOINS: hear_guest(boot, guest); break;
+    case GUEST_NONE:
+        break;
+    case GUEST_SHAKES:
+        shake_hands(boot, guest);
+        break;
+    case GUEST_JOINS:
+        hear_guest(boot, guest);
+        break;
     case GUEST_GOES:
         boot_link_flush(&guest->link);
         boot_link_read(&guest->link);
-        if (guest->link.out_length == 0 || guest->link.broken) dismiss(guest);
+        if (guest->link.out_length == 0 || guest->link.broken)
+            dismiss(guest);
         break;
     }
 }
@@ -252,8 +294,10 @@ static guest_t *find_place(boot_hub_t *hub)
 {
     guest_t *place = &hub->guests[0];
     for (guest_t *guest = hub->guests; guest < hub->guests + GUESTS_MAX; guest++) {
-        if (guest->state == GUEST_NONE) return guest;
-        if (guest->until < place->until) place = guest;
+        if (guest->state == GUEST_NONE)
+            return guest;
+        if (guest->until < place->until)
+            place = guest;
     }
     dismiss(place);
     return place;
@@ -303,21 +347,27 @@ static void accept_guests(boot_t *boot)
     }
 }
 
-/* ---- All together ----------------------------------------------------------------------------- */
+/* ---- All together ---------------------------------------------------------------------------- */
 
 /* Milliseconds until the hub has something to do by itself, at most limit. */
 static int do_what_is_due(boot_t *boot, int limit)
 {
     boot_hub_t *hub = boot->hub;
     int64_t now = boot_now(), next = INT64_MAX;
-    if (hub->muted_until != 0 && hub->muted_until <= now) watch_listener(boot, true);
-    if (hub->muted_until != 0) next = hub->muted_until;
+    if (hub->muted_until != 0 && hub->muted_until <= now)
+        watch_listener(boot, true);
+    if (hub->muted_until != 0)
+        next = hub->muted_until;
     for (guest_t *guest = hub->guests; guest < hub->guests + GUESTS_MAX; guest++) {
-        if (guest->state == GUEST_NONE) continue;
-        if (guest->until <= now) dismiss(guest);
-        else if (guest->until < next) next = guest->until;
+        if (guest->state == GUEST_NONE)
+            continue;
+        if (guest->until <= now)
+            dismiss(guest);
+        else if (guest->until < next)
+            next = guest->until;
     }
-    if (next == INT64_MAX) return limit;
+    if (next == INT64_MAX)
+        return limit;
     int wait = boot_milliseconds_until(next);
     return wait < limit ? wait : limit;
 }
@@ -328,16 +378,20 @@ void boot_hub_pump(boot_t *boot, int timeout_ms)
     int count = epoll_wait(boot->epoll, events, EVENTS_MAX, do_what_is_due(boot, timeout_ms));
     for (int i = 0; i < count; i++) {
         uint64_t about = events[i].data.u64;
-        if (about == ABOUT_LISTENER) accept_guests(boot);
-        else if (about < ABOUT_MEMBER) serve_guest(boot, &boot->hub->guests[about - ABOUT_GUEST]);
-        else serve_member(boot, (uint32_t)(about - ABOUT_MEMBER));
+        if (about == ABOUT_LISTENER)
+            accept_guests(boot);
+        else if (about < ABOUT_MEMBER)
+            serve_guest(boot, &boot->hub->guests[about - ABOUT_GUEST]);
+        else
+            serve_member(boot, (uint32_t)(about - ABOUT_MEMBER));
     }
 }
 
 void boot_hub_address(boot_t *boot, const uint8_t *blob, uint32_t length)
 {
     hub_t *hub = &boot->hub->hub;
-    if (hub_address(hub, boot->rank, blob, length)) return;
+    if (hub_address(hub, boot->rank, blob, length))
+        return;
     /* Its length is what counts; who gave another one does not belong here. */
     for (uint32_t rank = 0; rank < boot->size; rank++) {
         if (rank != boot->rank && hub->members[rank].addressed) {
@@ -346,17 +400,26 @@ void boot_hub_address(boot_t *boot, const uint8_t *blob, uint32_t length)
     }
 }
 
-void boot_hub_expire(boot_t *boot) { hub_expire(&boot->hub->hub, boot->rank); }
+void boot_hub_expire(boot_t *boot)
+{
+    hub_expire(&boot->hub->hub, boot->rank);
+}
 
-void boot_hub_leave(boot_t *boot) { hub_leave(&boot->hub->hub, boot->rank); }
+void boot_hub_leave(boot_t *boot)
+{
+    hub_leave(&boot->hub->hub, boot->rank);
+}
 
 void boot_hub_tell_all(boot_t *boot, int64_t deadline_ns)
 {
     const hub_t *hub = &boot->hub->hub;
     for (uint32_t rank = 0; rank < boot->size;) {
-        if (hub->members[rank].state != HUB_AWAITED) rank++;
-        else if (boot_now() >= deadline_ns) return;
-        else boot_hub_pump(boot, boot_milliseconds_until(deadline_ns));
+        if (hub->members[rank].state != HUB_AWAITED)
+            rank++;
+        else if (boot_now() >= deadline_ns)
+            return;
+        else
+            boot_hub_pump(boot, boot_milliseconds_until(deadline_ns));
     }
 }
 
@@ -364,7 +427,8 @@ static bool unsent(const boot_t *boot)
 {
     for (uint32_t rank = 0; rank < boot->size; rank++) {
         const boot_link_t *link = &boot->hub->links[rank];
-        if (link->fd >= 0 && !link->broken && link->out_length > 0) return true;
+        if (link->fd >= 0 && !link->broken && link->out_length > 0)
+            return true;
     }
     return false;
 }
@@ -376,28 +440,35 @@ void boot_hub_close(boot_t *boot, bool flush, int64_t until)
         boot_hub_pump(boot, boot_milliseconds_until(until));
     }
     for (int i = 0; i < GUESTS_MAX; i++) {
-        if (flush) dismiss(&hub->guests[i]);
-        else if (hub->guests[i].state == GUEST_SHAKES) close(hub->guests[i].fd);
-        else if (hub->guests[i].state != GUEST_NONE) boot_link_close(&hub->guests[i].link, false);
+        if (flush)
+            dismiss(&hub->guests[i]);
+        else if (hub->guests[i].state == GUEST_SHAKES)
+            close(hub->guests[i].fd);
+        else if (hub->guests[i].state != GUEST_NONE)
+            boot_link_close(&hub->guests[i].link, false);
     }
-    for (uint32_t rank = 0; rank < boot->size; rank++) boot_link_close(&hub->links[rank], flush);
-    if (hub->listener >= 0) close(hub->listener);
+    for (uint32_t rank = 0; rank < boot->size; rank++)
+        boot_link_close(&hub->links[rank], flush);
+    if (hub->listener >= 0)
+        close(hub->listener);
     free(hub->links);
     free(hub->memory);
     free(hub);
     boot->hub = NULL;
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 /* 0: it listens. Otherwise errno. */
 static int listen_at(boot_hub_t *hub, const struct addrinfo *address)
 {
     int one = 1;
     int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) return errno;
+    if (fd < 0)
+        return errno;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (address->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    if (address->ai_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
     if (bind(fd, address->ai_addr, address->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0) {
         int reason = errno;
         close(fd);
@@ -412,24 +483,29 @@ static muster_status_t listen_somewhere(boot_hub_t *hub, const boot_place_t *pla
 {
     int reason = EADDRNOTAVAIL;
     char endpoint[BOOT_ENDPOINT_MAX] = "";
-    for (const struct addrinfo *address = place->found; address != NULL; address = address->ai_next) {
+    for (const struct addrinfo *address = place->found; address != NULL;
+         address = address->ai_next) {
         reason = listen_at(hub, address);
-        if (reason == 0) return MUSTER_OK;
+        if (reason == 0)
+            return MUSTER_OK;
         boot_format_endpoint(address, endpoint);
-        if (reason == EADDRINUSE) break;
+        if (reason == EADDRINUSE)
+            break;
     }
     muster_status_t status = reason == EADDRINUSE      ? MUSTER_ADDRESS_IN_USE
                              : reason == EADDRNOTAVAIL ? MUSTER_ADDRESS_NOT_AVAILABLE
                                                        : MUSTER_ENVIRONMENT;
-    return boot_fail(failure, status, 0, "rank 0 cannot listen at %s (MASTER_ADDR, MASTER_PORT): %s",
-                     endpoint, strerror(reason));
+    return boot_fail(failure, status, 0,
+                     "rank 0 cannot listen at %s (MASTER_ADDR, MASTER_PORT): %s", endpoint,
+                     strerror(reason));
 }
 
 static boot_hub_t *new_hub(boot_t *boot)
 {
     boot_hub_t *hub = calloc(1, sizeof *hub);
     size_t size = hub_memory(boot->size);
-    if (hub == NULL) return NULL;
+    if (hub == NULL)
+        return NULL;
     hub->listener = -1;
     hub->memory = size > 0 ? malloc(size) : NULL;
     hub->links = calloc(boot->size, sizeof *hub->links);
@@ -439,7 +515,8 @@ static boot_hub_t *new_hub(boot_t *boot)
         free(hub);
         return NULL;
     }
-    for (uint32_t rank = 0; rank < boot->size; rank++) hub->links[rank].fd = hub->links[rank].epoll = -1;
+    for (uint32_t rank = 0; rank < boot->size; rank++)
+        hub->links[rank].fd = hub->links[rank].epoll = -1;
     gethostname(hub->host, sizeof hub->host - 1);
     hub_begin(&hub->hub, boot->size, hub->memory, hub_sends, boot);
     hub_join(&hub->hub, boot->rank, (uint32_t)boot->pid, hub->host);
@@ -449,7 +526,8 @@ static boot_hub_t *new_hub(boot_t *boot)
 muster_status_t boot_hub_open(boot_t *boot, const boot_place_t *place, muster_failure_t *failure)
 {
     boot_hub_t *hub = new_hub(boot);
-    if (hub == NULL) return boot_fail(failure, MUSTER_NO_MEMORY, 0, "out of memory");
+    if (hub == NULL)
+        return boot_fail(failure, MUSTER_NO_MEMORY, 0, "out of memory");
     muster_status_t status = listen_somewhere(hub, place, failure);
     boot->hub = hub;
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = ABOUT_LISTENER};

@@ -16,7 +16,8 @@ static int parse_descriptor(const char *text)
     char *end;
     errno = 0;
     long number = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != 0 || number < 0 || number > INT32_MAX) return -1;
+    if (errno != 0 || end == text || *end != 0 || number < 0 || number > INT32_MAX)
+        return -1;
     return (int)number;
 }
 
@@ -37,7 +38,9 @@ static bool pass_through(int door, int fd)
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
     memset(&control, 0, sizeof control);
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
@@ -61,10 +64,11 @@ muster_status_t boot_open_launcher(boot_t *boot, const char *descriptor, int64_t
                          "MUSTER_CONTROL_FD is \"%.40s\", which is no descriptor", descriptor);
     }
     if (!is_door(door)) {
-        return boot_fail(failure, MUSTER_ENVIRONMENT, MUSTER_NO_RANK,
-                         "MUSTER_CONTROL_FD names descriptor %d, which is not the launcher's: it was "
-                         "closed, or the variable was inherited from another job",
-                         door);
+        return boot_fail(
+            failure, MUSTER_ENVIRONMENT, MUSTER_NO_RANK,
+            "MUSTER_CONTROL_FD names descriptor %d, which is not the launcher's: it was "
+            "closed, or the variable was inherited from another job",
+            door);
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         return boot_fail(failure, MUSTER_ENVIRONMENT, MUSTER_NO_RANK,
@@ -84,7 +88,8 @@ muster_status_t boot_open_launcher(boot_t *boot, const char *descriptor, int64_t
     }
     boot->launched = true;
     muster_status_t status = boot_join(boot, "the launcher", deadline_ns, failure);
-    if (status != MUSTER_OK) return status;
+    if (status != MUSTER_OK)
+        return status;
     if (!boot_watch(boot)) {
         return boot_fail(failure, MUSTER_ENVIRONMENT, boot->rank,
                          "cannot watch the connection to the launcher: %s", strerror(errno));

@@ -14,8 +14,8 @@ typedef struct boot_link {
     int fd; /* -1: not open */
     bool broken;
     uint8_t *in;
-    size_t in_size;   /* room: the longest frame that may come */
-    size_t in_start;  /* what is before was used */
+    size_t in_size;  /* room: the longest frame that may come */
+    size_t in_start; /* what is before was used */
     size_t in_length;
     uint8_t *out;
     size_t out_size;
@@ -26,7 +26,11 @@ typedef struct boot_link {
     bool watching_out;
 } boot_link_t;
 
-typedef enum boot_link_result { BOOT_LINK_NOTHING, BOOT_LINK_MESSAGE, BOOT_LINK_BROKEN } boot_link_result_t;
+typedef enum boot_link_result {
+    BOOT_LINK_NOTHING,
+    BOOT_LINK_MESSAGE,
+    BOOT_LINK_BROKEN
+} boot_link_result_t;
 
 /* fd becomes the link's, and nonblocking. false: no memory, fd is closed. */
 bool boot_link_open(boot_link_t *link, int fd, size_t frame_max);

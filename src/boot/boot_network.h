@@ -7,7 +7,10 @@
 #include "boot/boot_state.h"
 #include "core/handshake.h"
 
-/* Whom a rank speaks to is the hub, not rank 0: so another process that takes itself for rank 0 can ask, too. */
+/*
+ * Whom a rank speaks to is the hub, not rank 0: so another process that takes itself for rank 0
+ * can ask, too.
+ */
 #define BOOT_HUB_NUMBER (UINT32_MAX - 1)
 /* The longest frame that a rank sends. */
 #define BOOT_RANK_FRAME_MAX (CONTROL_HEADER_SIZE + CONTROL_BLOB_MAX)
@@ -15,8 +18,8 @@
 
 /* Where rank 0 listens. */
 typedef struct boot_place {
-    const char *address; /* MASTER_ADDR, borrowed from the environment */
-    const char *port;    /* MASTER_PORT, likewise */
+    const char *address;    /* MASTER_ADDR, borrowed from the environment */
+    const char *port;       /* MASTER_PORT, likewise */
     struct addrinfo *found; /* what the address means, in the order to be tried */
 } boot_place_t;
 
@@ -28,8 +31,8 @@ void boot_identify(boot_t *boot, uint32_t number, handshake_identity_t *identity
 
 typedef enum boot_move { BOOT_MOVE_WAITS, BOOT_MOVE_MADE, BOOT_MOVE_BROKEN } boot_move_t;
 /*
- * Reads and writes what goes without waiting. MADE: the handshake's state is not OPEN any more, and what
- * it had to say is sent.
+ * Reads and writes what goes without waiting. MADE: the handshake's state is not OPEN any more, and
+ * what it had to say is sent.
  */
 boot_move_t boot_move_handshake(int fd, handshake_t *handshake);
 

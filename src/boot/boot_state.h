@@ -23,8 +23,8 @@ typedef struct boot_exchange_state {
         BOOT_EXCHANGE_NONE = 0, /* none is under way */
         BOOT_EXCHANGE_OPEN,
         BOOT_EXCHANGE_DONE,
-        BOOT_EXCHANGE_LOST,   /* rank was lost or has left */
-        BOOT_EXCHANGE_MISSING,/* given up, missing says why */
+        BOOT_EXCHANGE_LOST,    /* rank was lost or has left */
+        BOOT_EXCHANGE_MISSING, /* given up, missing says why */
     } state;
     uint8_t *all;
     uint32_t length;
@@ -38,13 +38,13 @@ struct boot {
     uint32_t size;
     uint8_t secret[CONTROL_SECRET_SIZE];
     uint8_t job[CONTROL_JOB_SIZE];
-    uint8_t hub_key[CONTROL_SECRET_SIZE];   /* environment: for handshakes with the hub */
-    uint8_t hub_name[CONTROL_JOB_SIZE];     /* environment: which job the hub's is */
-    bool launched;   /* the hub is the launcher */
-    pid_t pid;       /* of the process that opened it */
-    int epoll;       /* -1: a job of one */
-    boot_link_t link; /* to the hub; not open on rank 0 of the environment */
-    boot_hub_t *hub; /* rank 0 of the environment */
+    uint8_t hub_key[CONTROL_SECRET_SIZE]; /* environment: for handshakes with the hub */
+    uint8_t hub_name[CONTROL_JOB_SIZE];   /* environment: which job the hub's is */
+    bool launched;                        /* the hub is the launcher */
+    pid_t pid;                            /* of the process that opened it */
+    int epoll;                            /* -1: a job of one */
+    boot_link_t link;                     /* to the hub; not open on rank 0 of the environment */
+    boot_hub_t *hub;                      /* rank 0 of the environment */
     bool welcomed;
     bool left;
     boot_member_t *members; /* size of them */

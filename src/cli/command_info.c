@@ -28,9 +28,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
     bool *json = state->input;
     (void)text;
     switch (key) {
-    case 'j': *json = true; return 0;
-    case ARGP_KEY_ARG: argp_error(state, "takes no arguments"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case 'j':
+        *json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "takes no arguments");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -82,17 +87,21 @@ static int describe_affinity(char *text, size_t size)
     int count = 0;
     size_t length = 0;
     text[0] = 0;
-    if (set == NULL) return 0;
+    if (set == NULL)
+        return 0;
     if (sched_getaffinity(0, set_size, set) == 0) {
         count = CPU_COUNT_S(set_size, set);
         for (int first = 0; first < CPUS_MAX && length < size; first++) {
             int last = first;
-            if (!CPU_ISSET_S((size_t)first, set_size, set)) continue;
-            while (last + 1 < CPUS_MAX && CPU_ISSET_S((size_t)last + 1, set_size, set)) last++;
+            if (!CPU_ISSET_S((size_t)first, set_size, set))
+                continue;
+            while (last + 1 < CPUS_MAX && CPU_ISSET_S((size_t)last + 1, set_size, set))
+                last++;
             const char *separator = length > 0 ? "," : "";
-            int added = last > first
-                            ? snprintf(text + length, size - length, "%s%d-%d", separator, first, last)
-                            : snprintf(text + length, size - length, "%s%d", separator, first);
+            int added =
+                last > first
+                    ? snprintf(text + length, size - length, "%s%d-%d", separator, first, last)
+                    : snprintf(text + length, size - length, "%s%d", separator, first);
             length += (size_t)added;
             first = last;
         }
@@ -104,9 +113,12 @@ static int describe_affinity(char *text, size_t size)
 static void add_limit(json_t *object, const char *name, __rlimit_resource_t resource)
 {
     struct rlimit limit;
-    if (getrlimit(resource, &limit) != 0) return;
-    if (limit.rlim_cur == RLIM_INFINITY) add_text(object, name, "unlimited");
-    else json_object_set_new(object, name, json_integer((json_int_t)limit.rlim_cur));
+    if (getrlimit(resource, &limit) != 0)
+        return;
+    if (limit.rlim_cur == RLIM_INFINITY)
+        add_text(object, name, "unlimited");
+    else
+        json_object_set_new(object, name, json_integer((json_int_t)limit.rlim_cur));
 }
 
 static json_t *describe_limits(void)
@@ -153,15 +165,18 @@ static json_t *describe(void)
     return all;
 }
 
-/* ---- As text ---------------------------------------------------------------------------------- */
+/* ---- As text --------------------------------------------------------------------------------- */
 
 static void print_value(const json_t *value)
 {
     size_t index;
     json_t *element;
-    if (json_is_string(value)) printf("%s", json_string_value(value));
-    else if (json_is_integer(value)) printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_boolean(value)) printf("%s", json_is_true(value) ? "yes" : "no");
+    if (json_is_string(value))
+        printf("%s", json_string_value(value));
+    else if (json_is_integer(value))
+        printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_boolean(value))
+        printf("%s", json_is_true(value) ? "yes" : "no");
     json_array_foreach((json_t *)value, index, element)
     {
         printf("%s%s", index > 0 ? ", " : "", json_string_value(element));

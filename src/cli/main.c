@@ -18,7 +18,7 @@ static const command_t commands[] = {
 };
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
-/* ---- For all commands ------------------------------------------------------------------------- */
+/* ---- For all commands ------------------------------------------------------------------------ */
 
 unsigned long command_number(struct argp_state *state, const char *option, const char *text,
                              unsigned long least, unsigned long most)
@@ -26,9 +26,10 @@ unsigned long command_number(struct argp_state *state, const char *option, const
     char *end;
     errno = 0;
     unsigned long number = strtoul(text, &end, 10);
-    if (errno != 0 || end == text || *end != 0 || text[0] < '0' || text[0] > '9' || number < least ||
-        number > most) {
-        argp_error(state, "%s takes a number from %lu to %lu, not \"%s\"", option, least, most, text);
+    if (errno != 0 || end == text || *end != 0 || text[0] < '0' || text[0] > '9' ||
+        number < least || number > most) {
+        argp_error(state, "%s takes a number from %lu to %lu, not \"%s\"", option, least, most,
+                   text);
     }
     return number;
 }
@@ -44,7 +45,7 @@ unsigned long command_seconds(struct argp_state *state, const char *option, cons
     return (unsigned long)(seconds * 1000 + 0.5);
 }
 
-/* ---- This one --------------------------------------------------------------------------------- */
+/* ---- This one -------------------------------------------------------------------------------- */
 
 static void print_help(FILE *out)
 {
@@ -57,15 +58,20 @@ static void print_help(FILE *out)
                  "  muster --version         the version\n");
 }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 /* How many letters have to be changed, added or left out (Levenshtein's distance). */
 static size_t distance(const char *one, const char *other)
 {
     size_t row[NAME_MAX_LENGTH + 1];
     size_t length = strlen(other);
-    if (length > NAME_MAX_LENGTH || strlen(one) > NAME_MAX_LENGTH) return NAME_MAX_LENGTH;
-    for (size_t j = 0; j <= length; j++) row[j] = j;
+    if (length > NAME_MAX_LENGTH || strlen(one) > NAME_MAX_LENGTH)
+        return NAME_MAX_LENGTH;
+    for (size_t j = 0; j <= length; j++)
+        row[j] = j;
     for (size_t i = 0; one[i] != 0; i++) {
         size_t diagonal = row[0];
         row[0] = i + 1;
@@ -90,15 +96,18 @@ static int unknown(const char *name)
         }
     }
     fprintf(stderr, "muster: there is no command \"%s\"", name);
-    if (nearest != NULL) fprintf(stderr, "; did you mean \"%s\"?\n", nearest);
-    else fprintf(stderr, "; see muster --help\n");
+    if (nearest != NULL)
+        fprintf(stderr, "; did you mean \"%s\"?\n", nearest);
+    else
+        fprintf(stderr, "; see muster --help\n");
     return COMMAND_EXIT_USAGE;
 }
 
 /* Says it, and fails where it could not be said (a full disk, for one). */
 static int said(void)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_SUCCESS;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_SUCCESS;
     fprintf(stderr, "muster: cannot write: %s\n", strerror(errno));
     return EXIT_FAILURE;
 }
@@ -116,12 +125,14 @@ int main(int count, char **arguments)
         return said();
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-        printf("muster %d.%d.%d\n", MUSTER_VERSION_MAJOR, MUSTER_VERSION_MINOR, MUSTER_VERSION_PATCH);
+        printf("muster %d.%d.%d\n", MUSTER_VERSION_MAJOR, MUSTER_VERSION_MINOR,
+               MUSTER_VERSION_PATCH);
         return said();
     }
     argp_err_exit_status = COMMAND_EXIT_USAGE;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(name, commands[i].name) != 0) continue;
+        if (strcmp(name, commands[i].name) != 0)
+            continue;
         static char whole_name[sizeof "muster " + NAME_MAX_LENGTH];
         snprintf(whole_name, sizeof whole_name, "muster %s", commands[i].name);
         arguments[1] = whole_name;

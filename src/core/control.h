@@ -8,7 +8,7 @@
  *
  * From a rank to its hub:
  *
- *     JOIN      version (4)  pid (4)  host (64)             the first message
+ *     JOIN      version (4)  pid (4)  size (4)  host (64)   the first message; size 0: not known
  *     ADDRESS   blob (1 to CONTROL_BLOB_MAX)                what TABLE shall say of this rank
  *     EXPIRED   nothing                                     its deadline is about to pass
  *     LEAVE     nothing                                     it leaves properly
@@ -17,7 +17,7 @@
  *
  *     WELCOME   version (4)  rank (4)  size (4)  job (16)  secret (32)
  *     REFUSED   status (4)  pid (4)  host (64)  text (192)  nothing follows
- *     TABLE     first (4)  count (4)  blob length (4)       then count blobs: ranks first, first + 1, ...
+ *     TABLE     first (4)  count (4)  blob length (4)       then count blobs, by rank from first on
  *     MISSING   count (4)  then count ranges (first (4) last (4)): the exchange is given up
  *     LOST      rank (4)  pid (4)  host (64)  how (96)      its process has ended without leaving
  *     LEFT      rank (4)                                    it has left properly
@@ -68,19 +68,19 @@ typedef enum control_kind {
 /* One message; only the fields of its kind mean something. */
 typedef struct control_message {
     control_kind_t kind;
-    uint32_t version;                      /* JOIN, WELCOME */
-    uint32_t pid;                          /* JOIN, REFUSED, LOST */
-    uint32_t rank;                         /* WELCOME, LOST, LEFT; TABLE: of the first blob */
-    uint32_t size;                         /* WELCOME: ranks of the job, at least 1 */
-    uint32_t count;                        /* TABLE: blobs; MISSING: ranges */
-    muster_status_t status;                /* REFUSED */
-    uint8_t job[CONTROL_JOB_SIZE];         /* WELCOME */
-    uint8_t secret[CONTROL_SECRET_SIZE];   /* WELCOME; zeros from a hub that does not hand it out */
-    char host[MUSTER_HOST_MAX];            /* JOIN, REFUSED, LOST */
-    char text[CONTROL_TEXT_MAX];           /* REFUSED; LOST: how, below CONTROL_HOW_MAX bytes */
+    uint32_t version;              /* JOIN, WELCOME */
+    uint32_t pid;                  /* JOIN, REFUSED, LOST */
+    uint32_t rank;                 /* WELCOME, LOST, LEFT; TABLE: of the first blob */
+    uint32_t size;                 /* WELCOME: ranks of the job, at least 1; JOIN: 0 not known */
+    uint32_t count;                /* TABLE: blobs; MISSING: ranges */
+    muster_status_t status;        /* REFUSED */
+    uint8_t job[CONTROL_JOB_SIZE]; /* WELCOME */
+    uint8_t secret[CONTROL_SECRET_SIZE]; /* WELCOME; zeros from a hub that does not hand it out */
+    char host[MUSTER_HOST_MAX];          /* JOIN, REFUSED, LOST */
+    char text[CONTROL_TEXT_MAX];         /* REFUSED; LOST: how, below CONTROL_HOW_MAX bytes */
     muster_rank_range_t ranges[CONTROL_RANGES_MAX]; /* MISSING: ascending, apart from each other */
-    const uint8_t *blob;                   /* ADDRESS, TABLE: borrowed from the bytes */
-    uint32_t blob_length;                  /* ADDRESS, TABLE: of one blob, in bytes */
+    const uint8_t *blob;                            /* ADDRESS, TABLE: borrowed from the bytes */
+    uint32_t blob_length;                           /* ADDRESS, TABLE: of one blob, in bytes */
 } control_message_t;
 
 /* How many blobs of this length (1 to CONTROL_BLOB_MAX) one TABLE carries. */
@@ -97,7 +97,9 @@ typedef enum control_read {
     CONTROL_READ_GARBAGE  /* bytes that no Muster writes: close the connection */
 } control_read_t;
 
-/* Reads the first frame of what has come so far. A frame never needs more than CONTROL_FRAME_MAX. */
+/*
+ * Reads the first frame of what has come so far. A frame never needs more than CONTROL_FRAME_MAX.
+ */
 control_read_t control_decode(const uint8_t *bytes, size_t length, control_message_t *message,
                               size_t *used);
 

@@ -8,7 +8,8 @@
 size_t hub_memory(uint32_t size)
 {
     size_t one = sizeof(hub_member_t) + CONTROL_BLOB_MAX;
-    if (size == 0 || size > (SIZE_MAX >> 1) / one) return 0;
+    if (size == 0 || size > (SIZE_MAX >> 1) / one)
+        return 0;
     return size * one;
 }
 
@@ -29,7 +30,8 @@ void hub_begin(hub_t *hub, uint32_t size, void *memory, hub_send_t send, void *o
 static void send_all(hub_t *hub, const control_message_t *message)
 {
     for (uint32_t rank = 0; rank < hub->size; rank++) {
-        if (hub->members[rank].state == HUB_JOINED) hub->send(hub->owner, rank, message);
+        if (hub->members[rank].state == HUB_JOINED)
+            hub->send(hub->owner, rank, message);
     }
 }
 
@@ -46,7 +48,8 @@ uint32_t hub_missing(const hub_t *hub, muster_rank_range_t *ranges)
 {
     uint32_t count = 0;
     for (uint32_t rank = 0; rank < hub->size; rank++) {
-        if (hub->members[rank].addressed) continue;
+        if (hub->members[rank].addressed)
+            continue;
         if (count > 0 && (ranges[count - 1].last + 1 == rank || count == CONTROL_RANGES_MAX)) {
             ranges[count - 1].last = rank;
         } else {
@@ -67,15 +70,18 @@ bool hub_join(hub_t *hub, uint32_t rank, uint32_t pid, const char *host)
 {
     MUSTER_ASSERT(rank < hub->size);
     hub_member_t *member = &hub->members[rank];
-    if (member->state != HUB_AWAITED) return false;
+    if (member->state != HUB_AWAITED)
+        return false;
     member->state = HUB_JOINED;
     member->pid = pid;
     text_t text = text_over(member->host, sizeof member->host);
     text_string(&text, host);
     for (uint32_t other = 0; other < hub->size; other++) {
         control_message_t message = {.kind = CONTROL_LEFT, .rank = other};
-        if (hub->members[other].state == HUB_LOST) message = lost_message(hub, other);
-        else if (hub->members[other].state != HUB_LEFT) continue;
+        if (hub->members[other].state == HUB_LOST)
+            message = lost_message(hub, other);
+        else if (hub->members[other].state != HUB_LEFT)
+            continue;
         hub->send(hub->owner, rank, &message);
     }
     if (hub->expired) {
@@ -100,7 +106,8 @@ static void send_table(hub_t *hub)
         send_all(hub, &message);
         first += message.count;
     }
-    for (uint32_t rank = 0; rank < hub->size; rank++) hub->members[rank].addressed = false;
+    for (uint32_t rank = 0; rank < hub->size; rank++)
+        hub->members[rank].addressed = false;
     hub->exchanges++;
     hub->blob_length = 0;
 }
@@ -110,15 +117,19 @@ bool hub_address(hub_t *hub, uint32_t rank, const uint8_t *blob, uint32_t length
     MUSTER_ASSERT(rank < hub->size);
     MUSTER_ASSERT(length >= 1 && length <= CONTROL_BLOB_MAX);
     hub_member_t *member = &hub->members[rank];
-    if (member->state != HUB_JOINED || member->addressed) return false;
-    if (hub->blob_length != 0 && hub->blob_length != length) return false;
+    if (member->state != HUB_JOINED || member->addressed)
+        return false;
+    if (hub->blob_length != 0 && hub->blob_length != length)
+        return false;
     hub->blob_length = length;
     memcpy(hub->blobs + (size_t)rank * length, blob, length);
     member->addressed = true;
     for (uint32_t other = 0; other < hub->size; other++) {
-        if (!hub->members[other].addressed || hub->members[other].state != HUB_JOINED) return true;
+        if (!hub->members[other].addressed || hub->members[other].state != HUB_JOINED)
+            return true;
     }
-    if (!hub->expired) send_table(hub);
+    if (!hub->expired)
+        send_table(hub);
     return true;
 }
 
@@ -126,7 +137,8 @@ void hub_expire(hub_t *hub, uint32_t rank)
 {
     MUSTER_ASSERT(rank < hub->size);
     /* Where it is not addressed, its table is on the way. */
-    if (hub->expired || !hub->members[rank].addressed) return;
+    if (hub->expired || !hub->members[rank].addressed)
+        return;
     hub->expired = true;
     control_message_t message = missing_message(hub);
     send_all(hub, &message);
@@ -135,7 +147,8 @@ void hub_expire(hub_t *hub, uint32_t rank)
 void hub_leave(hub_t *hub, uint32_t rank)
 {
     MUSTER_ASSERT(rank < hub->size);
-    if (hub->members[rank].state != HUB_JOINED) return;
+    if (hub->members[rank].state != HUB_JOINED)
+        return;
     hub->members[rank].state = HUB_LEFT;
     control_message_t message = {.kind = CONTROL_LEFT, .rank = rank};
     send_all(hub, &message);
@@ -143,8 +156,10 @@ void hub_leave(hub_t *hub, uint32_t rank)
 
 static const char *step_of(const hub_t *hub, const hub_member_t *member)
 {
-    if (member->state == HUB_AWAITED) return " before it joined";
-    if (hub->exchanges > 0) return "";
+    if (member->state == HUB_AWAITED)
+        return " before it joined";
+    if (hub->exchanges > 0)
+        return "";
     return member->addressed ? " before all addresses were there" : " before it gave its address";
 }
 
@@ -152,11 +167,13 @@ void hub_lose(hub_t *hub, uint32_t rank, uint32_t pid, const char *how)
 {
     MUSTER_ASSERT(rank < hub->size);
     hub_member_t *member = &hub->members[rank];
-    if (member->state == HUB_LEFT || member->state == HUB_LOST) return;
+    if (member->state == HUB_LEFT || member->state == HUB_LOST)
+        return;
     text_t text = text_over(member->how, sizeof member->how);
     text_string(&text, how);
     text_string(&text, step_of(hub, member));
-    if (member->pid == 0) member->pid = pid;
+    if (member->pid == 0)
+        member->pid = pid;
     member->state = HUB_LOST;
     control_message_t message = lost_message(hub, rank);
     send_all(hub, &message);
@@ -166,7 +183,8 @@ bool hub_over(const hub_t *hub)
 {
     for (uint32_t rank = 0; rank < hub->size; rank++) {
         hub_state_t state = hub->members[rank].state;
-        if (state == HUB_AWAITED || state == HUB_JOINED) return false;
+        if (state == HUB_AWAITED || state == HUB_JOINED)
+            return false;
     }
     return true;
 }

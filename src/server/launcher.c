@@ -15,23 +15,32 @@
 #include "server/launcher_environment.h"
 #include "server/launcher_state.h"
 
-/* How long the output of a rank that has ended is waited for, where something else holds its pipe. */
+/*
+ * How long the output of a rank that has ended is waited for, where something else holds its pipe.
+ */
 #define DRAIN_MS 500
 #define SWEEP_MS 20
 
-/* ---- Ending ----------------------------------------------------------------------------------- */
+/*
+ * ---- Ending -----------------------------------------------------------------------------------
+ */
 
 static void signal_all(launcher_t *launcher, int signal)
 {
-    for (uint32_t i = 0; i < launcher->started; i++) launcher_child_signal(&launcher->ranks[i], signal);
+    for (uint32_t i = 0; i < launcher->started; i++)
+        launcher_child_signal(&launcher->ranks[i], signal);
 }
 
-static void on_kill_timer(uv_timer_t *timer) { signal_all(timer->data, SIGKILL); }
+static void on_kill_timer(uv_timer_t *timer)
+{
+    signal_all(timer->data, SIGKILL);
+}
 
 /* From now on the job has kill_grace_ms to end by itself. */
 static void begin_ending(launcher_t *launcher)
 {
-    if (launcher->ending) return;
+    if (launcher->ending)
+        return;
     launcher->ending = true;
     uv_timer_stop(&launcher->timeout_timer);
     uv_timer_stop(&launcher->grace_timer);
@@ -47,7 +56,8 @@ static void terminate_all(launcher_t *launcher)
 
 static void decide_code(launcher_t *launcher, int code)
 {
-    if (launcher->code_decided) return;
+    if (launcher->code_decided)
+        return;
     launcher->code_decided = true;
     launcher->exit_code = code;
 }
@@ -59,15 +69,19 @@ static void list_running(const launcher_t *launcher, char *text, size_t size)
     const char *separator = " ";
     for (uint32_t first = 0; first < launcher->started && length < size; first++) {
         uint32_t last = first;
-        if (launcher->ranks[first].ended) continue;
-        while (last + 1 < launcher->started && !launcher->ranks[last + 1].ended) last++;
-        int added = last > first ? snprintf(text + length, size - length, "%s%u-%u", separator, first, last)
-                                 : snprintf(text + length, size - length, "%s%u", separator, first);
+        if (launcher->ranks[first].ended)
+            continue;
+        while (last + 1 < launcher->started && !launcher->ranks[last + 1].ended)
+            last++;
+        int added = last > first
+                        ? snprintf(text + length, size - length, "%s%u-%u", separator, first, last)
+                        : snprintf(text + length, size - length, "%s%u", separator, first);
         length += (size_t)added;
         separator = ", ";
         first = last;
     }
-    if (length >= size) memcpy(text + size - 4, "...", 4);
+    if (length >= size)
+        memcpy(text + size - 4, "...", 4);
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -96,7 +110,8 @@ static void on_grace(uv_timer_t *timer)
 static bool streams_open(const launcher_t *launcher)
 {
     for (uint32_t i = 0; i < launcher->started; i++) {
-        if (launcher->ranks[i].streams[0].fd >= 0 || launcher->ranks[i].streams[1].fd >= 0) return true;
+        if (launcher->ranks[i].streams[0].fd >= 0 || launcher->ranks[i].streams[1].fd >= 0)
+            return true;
     }
     return false;
 }
@@ -109,7 +124,10 @@ static void close_streams(launcher_t *launcher)
     }
 }
 
-static void on_finish_timer(uv_timer_t *timer) { launcher_check_finished(timer->data); }
+static void on_finish_timer(uv_timer_t *timer)
+{
+    launcher_check_finished(timer->data);
+}
 
 static void on_drained(uv_timer_t *timer)
 {
@@ -120,7 +138,8 @@ static void on_drained(uv_timer_t *timer)
 
 void launcher_check_finished(launcher_t *launcher)
 {
-    if (launcher->running > 0) return;
+    if (launcher->running > 0)
+        return;
     if (!launcher->over) {
         launcher->over = true;
         uv_timer_stop(&launcher->timeout_timer);
@@ -134,20 +153,28 @@ void launcher_check_finished(launcher_t *launcher)
         uv_timer_start(&launcher->finish_timer, on_finish_timer, SWEEP_MS, 0);
         return;
     }
-    if (streams_open(launcher)) return;
+    if (streams_open(launcher))
+        return;
     bool written = launcher_output_flush(&launcher->outputs[0]);
-    if (launcher_output_flush(&launcher->outputs[1]) && written) uv_stop(&launcher->loop);
+    if (launcher_output_flush(&launcher->outputs[1]) && written)
+        uv_stop(&launcher->loop);
 }
 
-/* ---- Ranks that end --------------------------------------------------------------------------- */
+/*
+ * ---- Ranks that end ---------------------------------------------------------------------------
+ */
 
-static int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+static int code_of(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 static void rank_failed(launcher_t *launcher, const launcher_rank_t *rank)
 {
     launcher->failed++;
     decide_code(launcher, code_of(rank->status));
-    if (launcher->ending || launcher->failed > 1) return;
+    if (launcher->ending || launcher->failed > 1)
+        return;
     if (WIFSIGNALED(rank->status)) {
         launcher_say(launcher, "rank %u (pid %d) was killed by signal %d (%s)", rank->rank,
                      (int)rank->pid, WTERMSIG(rank->status), strsignal(WTERMSIG(rank->status)));
@@ -164,20 +191,23 @@ static void rank_ended(launcher_rank_t *rank, int status)
     rank->ended = true;
     rank->status = status;
     launcher->running--;
-    if (launcher->guard.groups != NULL) launcher->guard.groups[rank->rank] = 0;
+    if (launcher->guard.groups != NULL)
+        launcher->guard.groups[rank->rank] = 0;
     if (WIFSIGNALED(status)) {
         snprintf(rank->how, sizeof rank->how, "killed by signal %d", WTERMSIG(status));
     } else {
         snprintf(rank->how, sizeof rank->how, "exited with %d", WEXITSTATUS(status));
     }
     launcher_control_ended(rank);
-    if (status != 0) rank_failed(launcher, rank);
+    if (status != 0)
+        rank_failed(launcher, rank);
 }
 
 static launcher_rank_t *find_rank(launcher_t *launcher, pid_t pid)
 {
     for (uint32_t i = 0; i < launcher->started; i++) {
-        if (launcher->ranks[i].pid == pid && !launcher->ranks[i].ended) return &launcher->ranks[i];
+        if (launcher->ranks[i].pid == pid && !launcher->ranks[i].ended)
+            return &launcher->ranks[i];
     }
     return NULL;
 }
@@ -187,12 +217,14 @@ static bool take_start_failures(launcher_t *launcher)
 {
     launcher_start_failure_t failure;
     ssize_t got;
-    while ((got = read(launcher->start_pipe[0], &failure, sizeof failure)) == (ssize_t)sizeof failure) {
-        if (launcher->ending) continue;
+    while ((got = read(launcher->start_pipe[0], &failure, sizeof failure)) ==
+           (ssize_t)sizeof failure) {
+        if (launcher->ending)
+            continue;
         launcher_say(launcher, "cannot start rank %u: %s: %s", failure.rank,
                      launcher->options->arguments[0], strerror(failure.reason));
-        decide_code(launcher, failure.reason == ENOENT ? LAUNCHER_EXIT_NOT_FOUND
-                                                       : LAUNCHER_EXIT_CANNOT_RUN);
+        decide_code(launcher,
+                    failure.reason == ENOENT ? LAUNCHER_EXIT_NOT_FOUND : LAUNCHER_EXIT_CANNOT_RUN);
         terminate_all(launcher);
     }
     return got != 0;
@@ -205,19 +237,25 @@ static void reap(launcher_t *launcher)
     take_start_failures(launcher);
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         launcher_rank_t *rank = find_rank(launcher, pid);
-        if (rank != NULL) rank_ended(rank, status);
-        else if (pid == launcher->guard.pid) launcher->guard.pid = 0;
+        if (rank != NULL)
+            rank_ended(rank, status);
+        else if (pid == launcher->guard.pid)
+            launcher->guard.pid = 0;
     }
     launcher_check_finished(launcher);
 }
 
-/* ---- Signals ---------------------------------------------------------------------------------- */
+/*
+ * ---- Signals ----------------------------------------------------------------------------------
+ */
 
 static void on_signal(uv_signal_t *handle, int number)
 {
     launcher_t *launcher = handle->data;
     switch (number) {
-    case SIGCHLD: reap(launcher); break;
+    case SIGCHLD:
+        reap(launcher);
+        break;
     case SIGTSTP:
         signal_all(launcher, SIGTSTP);
         raise(SIGSTOP);
@@ -228,7 +266,8 @@ static void on_signal(uv_signal_t *handle, int number)
         break;
     default:
         signal_all(launcher, number);
-        if (launcher->over) uv_stop(&launcher->loop); /* only a reader is waited for */
+        if (launcher->over)
+            uv_stop(&launcher->loop); /* only a reader is waited for */
         begin_ending(launcher);
         break;
     }
@@ -252,17 +291,22 @@ static bool watch_signals(launcher_t *launcher)
     signal(SIGTTOU, SIG_IGN);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         /* What was ignored when the launcher began (nohup, a job in the background) stays so. */
-        if (numbers[i] != SIGCHLD && sigismember(&launcher->signals_ignored, numbers[i]) == 1) continue;
+        if (numbers[i] != SIGCHLD && sigismember(&launcher->signals_ignored, numbers[i]) == 1)
+            continue;
         uv_signal_t *handle = &launcher->signals[launcher->signal_count];
-        if (uv_signal_init(&launcher->loop, handle) != 0) return false;
+        if (uv_signal_init(&launcher->loop, handle) != 0)
+            return false;
         launcher->signal_count++;
         handle->data = launcher;
-        if (uv_signal_start(handle, on_signal, numbers[i]) != 0) return false;
+        if (uv_signal_start(handle, on_signal, numbers[i]) != 0)
+            return false;
     }
     return true;
 }
 
-/* ---- Beginning -------------------------------------------------------------------------------- */
+/*
+ * ---- Beginning --------------------------------------------------------------------------------
+ */
 
 /* Descriptors 0 to 2 exist from here on, so that none of the launcher's own takes their place. */
 static bool open_standard(void)
@@ -271,14 +315,16 @@ static bool open_standard(void)
     do {
         fd = open("/dev/null", O_RDWR);
     } while (fd >= 0 && fd <= 2);
-    if (fd < 0) return false;
+    if (fd < 0)
+        return false;
     close(fd);
     return true;
 }
 
 static void raise_descriptors(launcher_t *launcher)
 {
-    if (getrlimit(RLIMIT_NOFILE, &launcher->descriptors) != 0) return;
+    if (getrlimit(RLIMIT_NOFILE, &launcher->descriptors) != 0)
+        return;
     struct rlimit raised = launcher->descriptors;
     raised.rlim_cur = raised.rlim_max;
     setrlimit(RLIMIT_NOFILE, &raised);
@@ -288,32 +334,37 @@ static void raise_descriptors(launcher_t *launcher)
 static void close_outer_door(void)
 {
     const char *text = getenv("MUSTER_CONTROL_FD");
-    int fd = text != NULL ? atoi(text) : 0;
-    if (fd > 2) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    long fd = text != NULL ? strtol(text, NULL, 10) : 0;
+    if (fd > 2 && fd <= INT32_MAX)
+        fcntl((int)fd, F_SETFD, FD_CLOEXEC);
 }
 
 static void on_start_pipe(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    if (!take_start_failures(poll->data)) uv_poll_stop(poll);
+    if (!take_start_failures(poll->data))
+        uv_poll_stop(poll);
 }
 
 static bool prepare(launcher_t *launcher)
 {
     const char *outer = getenv("MUSTER_JOBS");
     uint8_t job[CONTROL_JOB_SIZE];
-    if (!open_standard() || sodium_init() < 0) return false;
+    if (!open_standard() || sodium_init() < 0)
+        return false;
     close_outer_door();
     randombytes_buf(job, sizeof job);
     sodium_bin2hex(launcher->job_text, sizeof launcher->job_text, job, sizeof job);
     remember_ignored(launcher);
     raise_descriptors(launcher);
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return false;
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        return false;
     launcher->ranks = calloc(launcher->size, sizeof *launcher->ranks);
     launcher->environment = launcher_environment_make(environ, launcher->size, launcher->job_text,
                                                       outer != NULL ? outer : "");
-    if (launcher->ranks == NULL || launcher->environment == NULL) return false;
+    if (launcher->ranks == NULL || launcher->environment == NULL)
+        return false;
     for (uint32_t i = 0; i < launcher->size; i++) {
         launcher_rank_t *rank = &launcher->ranks[i];
         *rank = (launcher_rank_t){.launcher = launcher, .rank = i, .door = -1};
@@ -358,13 +409,15 @@ static void start_all(launcher_t *launcher)
     if (launcher->options->timeout_ms > 0 && !launcher->ending) {
         uv_timer_start(&launcher->timeout_timer, on_timeout, launcher->options->timeout_ms, 0);
     }
-    if (launcher->running == 0) launcher_check_finished(launcher);
+    if (launcher->running == 0)
+        launcher_check_finished(launcher);
 }
 
 static void close_any(uv_handle_t *handle, void *argument)
 {
     (void)argument;
-    if (!uv_is_closing(handle)) uv_close(handle, NULL);
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
 }
 
 static void close_all(launcher_t *launcher)
@@ -391,7 +444,8 @@ static void free_launcher(launcher_t *launcher)
 int launcher_run(const launcher_options_t *options)
 {
     launcher_t *launcher = calloc(1, sizeof *launcher);
-    if (launcher == NULL) return LAUNCHER_EXIT_CANNOT_RUN;
+    if (launcher == NULL)
+        return LAUNCHER_EXIT_CANNOT_RUN;
     launcher->options = options;
     launcher->size = options->size;
     if (!prepare(launcher) || uv_loop_init(&launcher->loop) != 0) {

@@ -11,8 +11,8 @@
 
 /*
  * A copy of inherited with one entry a name (the first, as getenv finds it) and with the job's
- * variables in place of what they were; closed by NULL, to be freed below. job: the mark of the job;
- * outer_jobs: those of the jobs that this launcher is a part of, or "". NULL: no memory.
+ * variables in place of what they were; closed by NULL, to be freed below. job: the mark of the
+ * job; outer_jobs: those of the jobs that this launcher is a part of, or "". NULL: no memory.
  */
 char **launcher_environment_make(char *const *inherited, uint32_t size, const char *job,
                                  const char *outer_jobs);

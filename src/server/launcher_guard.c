@@ -1,13 +1,14 @@
 /*
  * No process of a job outlives its launcher.
  *
- * Ranks are killed by the kernel when the launcher dies (PR_SET_PDEATHSIG). What they have started is not: for
- * these there is the guard, a process that sleeps until the launcher's end of a pipe closes. If that
- * happens without a word, it kills the ranks' process groups and every process whose environment
- * names the job in MUSTER_JOBS, also where it has become a daemon, until none is left.
+ * Ranks are killed by the kernel when the launcher dies (PR_SET_PDEATHSIG). What they have started
+ * is not: for these there is the guard, a process that sleeps until the launcher's end of a pipe
+ * closes. If that happens without a word, it kills the ranks' process groups and every process
+ * whose environment names the job in MUSTER_JOBS, also where it has become a daemon, until none is
+ * left.
  *
- * In the ordinary case the launcher itself clears up: as a subreaper it becomes the parent of whatever
- * the ranks leave behind.
+ * In the ordinary case the launcher itself clears up: as a subreaper it becomes the parent of
+ * whatever the ranks leave behind.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -31,17 +32,22 @@
 
 static const char mark[] = "MUSTER_JOBS=";
 
-/* ---- Processes -------------------------------------------------------------------------------- */
+/*
+ * ---- Processes --------------------------------------------------------------------------------
+ */
 
 static ssize_t read_file(const char *path, char *bytes, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
-    if (fd < 0) return -1;
+    if (fd < 0)
+        return -1;
     while (length < size) {
         ssize_t got = read(fd, bytes + length, size - length);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
         length += (size_t)got;
     }
     close(fd);
@@ -61,12 +67,14 @@ static bool read_process(pid_t pid, process_t *process)
     char path[32], text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     ssize_t length = read_file(path, text, sizeof text - 1);
-    if (length <= 0) return false;
+    if (length <= 0)
+        return false;
     text[length] = 0;
     const char *end = strrchr(text, ')');
     int parent, group;
     process->pid = pid;
-    if (end == NULL || sscanf(end + 1, " %c %d %d", &process->state, &parent, &group) != 3) return false;
+    if (end == NULL || sscanf(end + 1, " %c %d %d", &process->state, &parent, &group) != 3)
+        return false;
     process->parent = parent;
     process->group = group;
     return true;
@@ -77,10 +85,12 @@ static bool is_marked(pid_t pid, const char *job, char *room)
     char path[32];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     ssize_t length = read_file(path, room, ENVIRONMENT_MAX - 1);
-    if (length <= 0) return false;
+    if (length <= 0)
+        return false;
     room[length] = 0;
     for (char *entry = room; entry < room + length; entry += strlen(entry) + 1) {
-        if (strncmp(entry, mark, sizeof mark - 1) == 0) return strstr(entry, job) != NULL;
+        if (strncmp(entry, mark, sizeof mark - 1) == 0)
+            return strstr(entry, job) != NULL;
     }
     return false;
 }
@@ -90,19 +100,26 @@ static uint32_t each_process(bool (*kill_if)(const process_t *, void *), void *a
 {
     uint32_t killed = 0;
     DIR *directory = opendir("/proc");
-    if (directory == NULL) return 0;
+    if (directory == NULL)
+        return 0;
     for (struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
         process_t process;
-        if (!isdigit((unsigned char)entry->d_name[0])) continue;
-        if (!read_process((pid_t)atoi(entry->d_name), &process)) continue;
-        if (process.state == 'Z' || process.state == 'X') continue;
-        if (kill_if(&process, argument)) killed++;
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        if (!read_process((pid_t)strtol(entry->d_name, NULL, 10), &process))
+            continue;
+        if (process.state == 'Z' || process.state == 'X')
+            continue;
+        if (kill_if(&process, argument))
+            killed++;
     }
     closedir(directory);
     return killed;
 }
 
-/* ---- The guard process ------------------------------------------------------------------------ */
+/*
+ * ---- The guard process ------------------------------------------------------------------------
+ */
 
 typedef struct prey {
     const launcher_guard_t *guard;
@@ -114,12 +131,14 @@ typedef struct prey {
 static bool kill_of_job(const process_t *process, void *argument)
 {
     const prey_t *prey = argument;
-    if (process->pid == prey->self || process->pid <= 1) return false;
+    if (process->pid == prey->self || process->pid <= 1)
+        return false;
     bool found = false;
     for (uint32_t i = 0; i < prey->guard->size && !found; i++) {
         found = prey->guard->groups[i] != 0 && prey->guard->groups[i] == process->group;
     }
-    if (!found) found = is_marked(process->pid, prey->job, prey->room);
+    if (!found)
+        found = is_marked(process->pid, prey->job, prey->room);
     return found && kill(process->pid, SIGKILL) == 0;
 }
 
@@ -129,7 +148,8 @@ static void kill_job(const launcher_guard_t *guard, const char *job)
     const struct timespec pause = {.tv_nsec = SWEEP_PAUSE_NS};
     prey_t prey = {.guard = guard, .job = job, .room = malloc(ENVIRONMENT_MAX), .self = getpid()};
     int clean = 0;
-    if (prey.room == NULL) return;
+    if (prey.room == NULL)
+        return;
     for (int i = 0; i < SWEEPS_MAX && clean < 2; i++) {
         clean = each_process(kill_of_job, &prey) == 0 ? clean + 1 : 0;
         nanosleep(&pause, NULL);
@@ -144,15 +164,18 @@ static _Noreturn void be_guard(const launcher_guard_t *guard, int pipe, const ch
     /* Out of reach of what is sent to the launcher's group, terminal or name. */
     setsid();
     prctl(PR_SET_NAME, "job-guard");
-    for (int number = 1; number < 32; number++) signal(number, SIG_IGN);
+    for (int number = 1; number < 32; number++)
+        signal(number, SIG_IGN);
     int nothing = open("/dev/null", O_RDWR);
-    for (int fd = 0; nothing >= 0 && fd < 3; fd++) dup2(nothing, fd);
+    for (int fd = 0; nothing >= 0 && fd < 3; fd++)
+        dup2(nothing, fd);
     dup2(pipe, 3);
     closefrom(4);
     do {
         got = read(3, &word, 1);
     } while (got < 0 && errno == EINTR);
-    if (got == 0) kill_job(guard, job);
+    if (got == 0)
+        kill_job(guard, job);
     _exit(0);
 }
 
@@ -161,16 +184,19 @@ bool launcher_guard_start(launcher_guard_t *guard, uint32_t size, const char *jo
     int ends[2];
     pid_t *groups = mmap(NULL, size * sizeof *groups, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (groups == MAP_FAILED) return false;
+    if (groups == MAP_FAILED)
+        return false;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         munmap(groups, size * sizeof *groups);
         return false;
     }
     *guard = (launcher_guard_t){.pipe = ends[1], .groups = groups, .size = size};
     guard->pid = fork();
-    if (guard->pid == 0) be_guard(guard, ends[0], job);
+    if (guard->pid == 0)
+        be_guard(guard, ends[0], job);
     close(ends[0]);
-    if (guard->pid > 0) return true;
+    if (guard->pid > 0)
+        return true;
     int reason = errno;
     guard->pid = 0;
     close(ends[1]);
@@ -182,25 +208,30 @@ bool launcher_guard_start(launcher_guard_t *guard, uint32_t size, const char *jo
 
 void launcher_guard_stop(launcher_guard_t *guard)
 {
-    if (guard->groups == NULL) return;
+    if (guard->groups == NULL)
+        return;
     ssize_t written;
     do {
         written = write(guard->pipe, "", 1);
     } while (written < 0 && errno == EINTR);
     close(guard->pipe);
     if (guard->pid > 0) {
-        while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR) continue;
+        while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
     }
     munmap(guard->groups, guard->size * sizeof *guard->groups);
     guard->groups = NULL;
 }
 
-/* ---- What the ranks have left behind ---------------------------------------------------------- */
+/*
+ * ---- What the ranks have left behind ----------------------------------------------------------
+ */
 
 static bool kill_child(const process_t *process, void *argument)
 {
     const launcher_t *launcher = argument;
-    if (process->parent != getpid() || process->pid == launcher->guard.pid) return false;
+    if (process->parent != getpid() || process->pid == launcher->guard.pid)
+        return false;
     return kill(process->pid, SIGKILL) == 0;
 }
 
@@ -212,16 +243,19 @@ bool launcher_sweep(launcher_t *launcher)
 {
     char text[4096];
     ssize_t length = read_file("/proc/thread-self/children", text, sizeof text - 1);
-    if (length < 0) return each_process(kill_child, launcher) == 0;
+    if (length < 0)
+        return each_process(kill_child, launcher) == 0;
     text[length] = 0;
     bool nothing = true;
     for (char *next = text; *next != 0;) {
         char *end;
         long pid = strtol(next, &end, 10);
-        if (end == next) break;
+        if (end == next)
+            break;
         next = end;
         /* A number at the very end of a full page may be cut. */
-        if (pid <= 1 || pid == launcher->guard.pid || (*end == 0 && length == sizeof text - 1)) continue;
+        if (pid <= 1 || pid == launcher->guard.pid || (*end == 0 && length == sizeof text - 1))
+            continue;
         nothing = false;
         kill((pid_t)pid, SIGKILL);
     }

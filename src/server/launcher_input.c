@@ -1,4 +1,7 @@
-/* Standard input: rank 0 has it, the others have none. A terminal is relayed, line by line as it gives them. */
+/*
+ * Standard input: rank 0 has it, the others have none. A terminal is relayed, line by line as it
+ * gives them.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +12,8 @@ static void on_terminal(uv_poll_t *poll, int status, int events);
 
 static void stop_relaying(launcher_input_t *input)
 {
-    if (!input->relaying) return;
+    if (!input->relaying)
+        return;
     input->relaying = false;
     uv_close((uv_handle_t *)&input->terminal, NULL);
     uv_close((uv_handle_t *)&input->pipe, NULL);
@@ -23,7 +27,8 @@ static void on_pipe(uv_poll_t *poll, int status, int events)
     (void)events;
     while (input->length > 0) {
         ssize_t written = write(input->fd, input->bytes + input->start, input->length);
-        if (written < 0 && errno == EINTR) continue;
+        if (written < 0 && errno == EINTR)
+            continue;
         if (written < 0 && errno == EAGAIN) {
             uv_poll_start(&input->pipe, UV_WRITABLE, on_pipe);
             return;
@@ -46,7 +51,8 @@ static void on_terminal(uv_poll_t *poll, int status, int events)
     (void)events;
     uv_poll_stop(&input->terminal);
     /* In the background, reading would stop the launcher. It goes on when it is continued. */
-    if (tcgetpgrp(STDIN_FILENO) != getpgrp()) return;
+    if (tcgetpgrp(STDIN_FILENO) != getpgrp())
+        return;
     ssize_t got = read(STDIN_FILENO, input->bytes, sizeof input->bytes);
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) {
         stop_relaying(input);
@@ -62,7 +68,8 @@ static int relay_terminal(launcher_t *launcher)
     launcher_input_t *input = &launcher->input;
     int ends[2];
     int flags = fcntl(STDIN_FILENO, F_GETFL);
-    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
     if (fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0 ||
         uv_poll_init(&launcher->loop, &input->terminal, STDIN_FILENO) != 0) {
         close(ends[0]);
@@ -76,7 +83,8 @@ static int relay_terminal(launcher_t *launcher)
         return -1;
     }
     /* libuv has made the terminal nonblocking: it belongs to others, too. */
-    if (flags >= 0) fcntl(STDIN_FILENO, F_SETFL, flags);
+    if (flags >= 0)
+        fcntl(STDIN_FILENO, F_SETFL, flags);
     input->fd = ends[1];
     input->relaying = true;
     input->terminal.data = input;
@@ -87,8 +95,10 @@ static int relay_terminal(launcher_t *launcher)
 
 int launcher_input_open(launcher_t *launcher, uint32_t rank)
 {
-    if (rank > 0) return open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (isatty(STDIN_FILENO)) return relay_terminal(launcher);
+    if (rank > 0)
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (isatty(STDIN_FILENO))
+        return relay_terminal(launcher);
     return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 }
 
@@ -100,4 +110,7 @@ void launcher_input_resume(launcher_t *launcher)
     }
 }
 
-void launcher_input_close(launcher_t *launcher) { stop_relaying(&launcher->input); }
+void launcher_input_close(launcher_t *launcher)
+{
+    stop_relaying(&launcher->input);
+}

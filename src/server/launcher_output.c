@@ -1,7 +1,8 @@
 /*
- * The ranks' output. Whole lines are taken from the pipes and put, with a label, into one queue per standard
- * descriptor of the launcher; the queue is written without ever waiting, so that a reader who
- * stands still does not keep the launcher from its other work. While the queue is long, no more is read.
+ * The ranks' output. Whole lines are taken from the pipes and put, with a label, into one queue per
+ * standard descriptor of the launcher; the queue is written without ever waiting, so that a reader
+ * who stands still does not keep the launcher from its other work. While the queue is long, no more
+ * is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,17 +26,22 @@
 
 static void on_stream(uv_poll_t *poll, int status, int events);
 
-/* ---- The launcher's descriptors --------------------------------------------------------------- */
+/*
+ * ---- The launcher's descriptors ---------------------------------------------------------------
+ */
 
 static launcher_output_way_t choose_way(int *fd)
 {
     struct stat about;
     char path[32];
-    if (fstat(*fd, &about) != 0 || S_ISREG(about.st_mode)) return LAUNCHER_OUTPUT_BLOCKING;
-    if (S_ISSOCK(about.st_mode)) return LAUNCHER_OUTPUT_SOCKET;
+    if (fstat(*fd, &about) != 0 || S_ISREG(about.st_mode))
+        return LAUNCHER_OUTPUT_BLOCKING;
+    if (S_ISSOCK(about.st_mode))
+        return LAUNCHER_OUTPUT_SOCKET;
     snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
     int again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (again < 0) return LAUNCHER_OUTPUT_CAREFUL;
+    if (again < 0)
+        return LAUNCHER_OUTPUT_CAREFUL;
     *fd = again;
     return LAUNCHER_OUTPUT_NONBLOCKING;
 }
@@ -44,12 +50,14 @@ bool launcher_output_open(launcher_t *launcher, launcher_output_t *output, int f
 {
     *output = (launcher_output_t){.launcher = launcher, .fd = fd};
     output->way = choose_way(&output->fd);
-    if (output->way == LAUNCHER_OUTPUT_BLOCKING) return true;
+    if (output->way == LAUNCHER_OUTPUT_BLOCKING)
+        return true;
     /* A device like /dev/null cannot be waited for, and never needs to be. */
     int flags = fcntl(output->fd, F_GETFL);
     output->pollable = uv_poll_init(&launcher->loop, &output->poll, output->fd) == 0;
     /* libuv has made it nonblocking, which would concern everybody who shares it. */
-    if (output->way != LAUNCHER_OUTPUT_NONBLOCKING && flags >= 0) fcntl(output->fd, F_SETFL, flags);
+    if (output->way != LAUNCHER_OUTPUT_NONBLOCKING && flags >= 0)
+        fcntl(output->fd, F_SETFL, flags);
     output->poll.data = output;
     return true;
 }
@@ -63,7 +71,8 @@ static void break_output(launcher_output_t *output)
     for (uint32_t rank = 0; rank < launcher->started; rank++) {
         for (int i = 0; i < 2; i++) {
             launcher_stream_t *stream = &launcher->ranks[rank].streams[i];
-            if (stream->output == output) launcher_stream_close(stream);
+            if (stream->output == output)
+                launcher_stream_close(stream);
         }
     }
 }
@@ -72,7 +81,8 @@ static ssize_t write_some(const launcher_output_t *output, const char *bytes, si
 {
     struct pollfd ready = {.fd = output->fd, .events = POLLOUT};
     switch (output->way) {
-    case LAUNCHER_OUTPUT_SOCKET: return send(output->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    case LAUNCHER_OUTPUT_SOCKET:
+        return send(output->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
     case LAUNCHER_OUTPUT_CAREFUL:
         if (poll(&ready, 1, 0) <= 0) {
             errno = EAGAIN;
@@ -80,7 +90,8 @@ static ssize_t write_some(const launcher_output_t *output, const char *bytes, si
         }
         return write(output->fd, bytes, length < PIPE_BUF ? length : PIPE_BUF);
     case LAUNCHER_OUTPUT_BLOCKING:
-    case LAUNCHER_OUTPUT_NONBLOCKING: break;
+    case LAUNCHER_OUTPUT_NONBLOCKING:
+        break;
     }
     return write(output->fd, bytes, length);
 }
@@ -91,7 +102,8 @@ static void resume_streams(launcher_output_t *output)
     for (uint32_t rank = 0; rank < launcher->started; rank++) {
         for (int i = 0; i < 2; i++) {
             launcher_stream_t *stream = &launcher->ranks[rank].streams[i];
-            if (stream->output != output || stream->fd < 0 || !stream->paused) continue;
+            if (stream->output != output || stream->fd < 0 || !stream->paused)
+                continue;
             stream->paused = false;
             uv_poll_start(&stream->poll, UV_READABLE, on_stream);
         }
@@ -104,17 +116,22 @@ static void on_writable(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     bool all = launcher_output_flush(output);
-    if (output->queue_length < QUEUE_FULL / 2) resume_streams(output);
-    if (all) launcher_check_finished(output->launcher);
+    if (output->queue_length < QUEUE_FULL / 2)
+        resume_streams(output);
+    if (all)
+        launcher_check_finished(output->launcher);
 }
 
 bool launcher_output_flush(launcher_output_t *output)
 {
     while (output->queue_length > 0) {
-        ssize_t written = write_some(output, output->queue + output->queue_start, output->queue_length);
-        if (written < 0 && errno == EINTR) continue;
+        ssize_t written =
+            write_some(output, output->queue + output->queue_start, output->queue_length);
+        if (written < 0 && errno == EINTR)
+            continue;
         if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && output->pollable) {
-            if (!output->polling) uv_poll_start(&output->poll, UV_WRITABLE, on_writable);
+            if (!output->polling)
+                uv_poll_start(&output->poll, UV_WRITABLE, on_writable);
             output->polling = true;
             return false;
         }
@@ -126,15 +143,18 @@ bool launcher_output_flush(launcher_output_t *output)
         output->queue_length -= (size_t)written;
     }
     output->queue_start = 0;
-    if (output->polling) uv_poll_stop(&output->poll);
+    if (output->polling)
+        uv_poll_stop(&output->poll);
     output->polling = false;
     return true;
 }
 
 void launcher_output_close(launcher_output_t *output)
 {
-    if (output->pollable) uv_close((uv_handle_t *)&output->poll, NULL);
-    if (output->way == LAUNCHER_OUTPUT_NONBLOCKING) close(output->fd);
+    if (output->pollable)
+        uv_close((uv_handle_t *)&output->poll, NULL);
+    if (output->way == LAUNCHER_OUTPUT_NONBLOCKING)
+        close(output->fd);
     free(output->queue);
     output->queue = NULL;
     output->queue_length = 0;
@@ -143,16 +163,19 @@ void launcher_output_close(launcher_output_t *output)
 
 static bool reserve(launcher_output_t *output, size_t more)
 {
-    if (output->queue_start + output->queue_length + more <= output->queue_size) return true;
+    if (output->queue_start + output->queue_length + more <= output->queue_size)
+        return true;
     if (output->queue_start > 0) {
         memmove(output->queue, output->queue + output->queue_start, output->queue_length);
         output->queue_start = 0;
     }
     size_t wanted = output->queue_length + more;
-    if (wanted <= output->queue_size) return true;
+    if (wanted <= output->queue_size)
+        return true;
     size_t size = output->queue_size * 2 > wanted ? output->queue_size * 2 : wanted;
     char *grown = realloc(output->queue, size);
-    if (grown == NULL) return false;
+    if (grown == NULL)
+        return false;
     output->queue = grown;
     output->queue_size = size;
     return true;
@@ -160,7 +183,8 @@ static bool reserve(launcher_output_t *output, size_t more)
 
 static void put(launcher_output_t *output, const char *bytes, size_t length)
 {
-    if (length == 0) return;
+    if (length == 0)
+        return;
     memcpy(output->queue + output->queue_start + output->queue_length, bytes, length);
     output->queue_length += length;
     output->in_line = bytes[length - 1] != '\n';
@@ -171,16 +195,19 @@ static void put_line(launcher_output_t *output, const char *label, const char *f
                      size_t first_length, const char *rest, size_t rest_length, bool ended)
 {
     size_t label_length = strlen(label);
-    if (output->broken || first_length + rest_length == 0) return;
+    if (output->broken || first_length + rest_length == 0)
+        return;
     if (!reserve(output, label_length + first_length + rest_length + 2)) {
         break_output(output);
         return;
     }
-    if (output->in_line) put(output, "\n", 1);
+    if (output->in_line)
+        put(output, "\n", 1);
     put(output, label, label_length);
     put(output, first, first_length);
     put(output, rest, rest_length);
-    if (ended && output->in_line) put(output, "\n", 1);
+    if (ended && output->in_line)
+        put(output, "\n", 1);
 }
 
 void launcher_say(launcher_t *launcher, const char *format, ...)
@@ -190,26 +217,31 @@ void launcher_say(launcher_t *launcher, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (length < 0) return;
+    if (length < 0)
+        return;
     size_t shown = (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;
     put_line(&launcher->outputs[1], "muster run: ", line, shown, "", 0, true);
     launcher_output_flush(&launcher->outputs[1]);
 }
 
-/* ---- The ranks' pipes ------------------------------------------------------------------------- */
+/*
+ * ---- The ranks' pipes -------------------------------------------------------------------------
+ */
 
 static void emit(launcher_stream_t *stream, const char *bytes, size_t length)
 {
     char label[16] = "";
     bool labelled = stream->rank->launcher->options->label;
-    if (labelled) snprintf(label, sizeof label, "[%u] ", stream->rank->rank);
+    if (labelled)
+        snprintf(label, sizeof label, "[%u] ", stream->rank->rank);
     put_line(stream->output, label, stream->line, stream->line_length, bytes, length, labelled);
     stream->line_length = 0;
 }
 
 static void keep(launcher_stream_t *stream, const char *bytes, size_t length)
 {
-    if (length == 0) return;
+    if (length == 0)
+        return;
     size_t wanted = stream->line_length + length;
     if (wanted > stream->line_size) {
         size_t size = stream->line_size * 2 > wanted ? stream->line_size * 2 : wanted;
@@ -223,14 +255,16 @@ static void keep(launcher_stream_t *stream, const char *bytes, size_t length)
     }
     memcpy(stream->line + stream->line_length, bytes, length);
     stream->line_length = wanted;
-    if (wanted >= LINE_MAX_BYTES) emit(stream, "", 0);
+    if (wanted >= LINE_MAX_BYTES)
+        emit(stream, "", 0);
 }
 
 static void take(launcher_stream_t *stream, const char *bytes, size_t length)
 {
     while (length > 0) {
         const char *end = memchr(bytes, '\n', length);
-        if (end == NULL) break;
+        if (end == NULL)
+            break;
         size_t line = (size_t)(end - bytes) + 1;
         emit(stream, bytes, line);
         bytes += line;
@@ -241,7 +275,8 @@ static void take(launcher_stream_t *stream, const char *bytes, size_t length)
 
 void launcher_stream_close(launcher_stream_t *stream)
 {
-    if (stream->fd < 0) return;
+    if (stream->fd < 0)
+        return;
     uv_close((uv_handle_t *)&stream->poll, NULL);
     close(stream->fd);
     stream->fd = -1;
@@ -265,14 +300,20 @@ static void on_stream(uv_poll_t *poll, int status, int events)
             break;
         }
         ssize_t got = read(stream->fd, bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-        if (got > 0) take(stream, bytes, (size_t)got);
-        else launcher_stream_close(stream);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (got > 0)
+            take(stream, bytes, (size_t)got);
+        else
+            launcher_stream_close(stream);
     }
     launcher_output_flush(output);
-    if (stream->paused && output->queue_length < QUEUE_FULL / 2) resume_streams(output);
-    if (stream->fd < 0) launcher_check_finished(stream->rank->launcher);
+    if (stream->paused && output->queue_length < QUEUE_FULL / 2)
+        resume_streams(output);
+    if (stream->fd < 0)
+        launcher_check_finished(stream->rank->launcher);
 }
 
 bool launcher_stream_open(launcher_stream_t *stream, launcher_rank_t *rank,
@@ -287,6 +328,7 @@ bool launcher_stream_open(launcher_stream_t *stream, launcher_rank_t *rank,
     stream->fd = fd;
     stream->poll.data = stream;
     uv_poll_start(&stream->poll, UV_READABLE, on_stream);
-    if (output->broken) launcher_stream_close(stream);
+    if (output->broken)
+        launcher_stream_close(stream);
     return true;
 }

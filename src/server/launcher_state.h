@@ -14,13 +14,17 @@ typedef struct launcher launcher_t;
 typedef struct launcher_rank launcher_rank_t;
 typedef struct launcher_connection launcher_connection_t;
 
-/* ---- Output ----------------------------------------------------------------------------------- */
+/*
+ * ---- Output -----------------------------------------------------------------------------------
+ */
 
 typedef enum launcher_output_way {
-    LAUNCHER_OUTPUT_BLOCKING,    /* a file: writing does not wait for anybody */
-    LAUNCHER_OUTPUT_NONBLOCKING, /* a pipe or terminal, opened again so that only this process is concerned */
+    LAUNCHER_OUTPUT_BLOCKING, /* a file: writing does not wait for anybody */
+    /* a pipe or terminal, opened again so that only this process is concerned */
+    LAUNCHER_OUTPUT_NONBLOCKING,
     LAUNCHER_OUTPUT_SOCKET,
-    LAUNCHER_OUTPUT_CAREFUL      /* could not be opened again: only as much as goes without waiting */
+    /* could not be opened again: only as much as goes without waiting */
+    LAUNCHER_OUTPUT_CAREFUL
 } launcher_output_way_t;
 
 /* Standard output or error of the launcher. */
@@ -31,9 +35,9 @@ typedef struct launcher_output {
     uv_poll_t poll;
     bool pollable;
     bool polling;
-    bool broken;        /* nobody reads it any more */
-    bool in_line;       /* the last thing written did not end its line */
-    char *queue;        /* not yet written */
+    bool broken;  /* nobody reads it any more */
+    bool in_line; /* the last thing written did not end its line */
+    char *queue;  /* not yet written */
     size_t queue_size;
     size_t queue_start;
     size_t queue_length;
@@ -45,8 +49,8 @@ typedef struct launcher_stream {
     launcher_output_t *output;
     int fd; /* -1: closed */
     uv_poll_t poll;
-    bool paused;   /* until the output has room again */
-    char *line;    /* the line that has not ended yet */
+    bool paused; /* until the output has room again */
+    char *line;  /* the line that has not ended yet */
     size_t line_size;
     size_t line_length;
 } launcher_stream_t;
@@ -64,25 +68,29 @@ void launcher_output_close(launcher_output_t *output);
 void launcher_say(launcher_t *launcher, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- Ranks ------------------------------------------------------------------------------------ */
+/*
+ * ---- Ranks ------------------------------------------------------------------------------------
+ */
 
 struct launcher_rank {
     launcher_t *launcher;
     uint32_t rank;
     pid_t pid; /* 0: not started */
     bool ended;
-    int status;                      /* as from waitpid */
-    char how[CONTROL_HOW_MAX];       /* ended: "killed by signal 9" */
-    int door;                        /* the launcher's end of the rank's door, -1: none */
+    int status;                /* as from waitpid */
+    char how[CONTROL_HOW_MAX]; /* ended: "killed by signal 9" */
+    int door;                  /* the launcher's end of the rank's door, -1: none */
     uv_poll_t door_poll;
     bool door_polling;
-    uint64_t joins;                  /* how often it has joined */
+    uint64_t joins; /* how often it has joined */
     launcher_connection_t *connections;
     uint32_t connection_count;
     launcher_stream_t streams[2];
 };
 
-/* Forks rank; what goes wrong afterwards comes through launcher->start_pipe. false: errno says why. */
+/*
+ * Forks rank; what goes wrong afterwards comes through launcher->start_pipe. false: errno says why.
+ */
 bool launcher_child_start(launcher_rank_t *rank);
 /* A report of a child that could not become the program, as it goes through the pipe. */
 typedef struct launcher_start_failure {
@@ -92,7 +100,9 @@ typedef struct launcher_start_failure {
 /* Sends signal to the rank's process group. */
 void launcher_child_signal(const launcher_rank_t *rank, int signal);
 
-/* ---- Control ---------------------------------------------------------------------------------- */
+/*
+ * ---- Control ----------------------------------------------------------------------------------
+ */
 
 /* The ranks' first joins form the first meeting, their second joins the second, and so on. */
 #define LAUNCHER_MEETINGS_MAX 8
@@ -113,7 +123,9 @@ bool launcher_door_open(launcher_rank_t *rank, int door);
 void launcher_control_ended(launcher_rank_t *rank);
 void launcher_control_close(launcher_t *launcher);
 
-/* ---- The guard -------------------------------------------------------------------------------- */
+/*
+ * ---- The guard --------------------------------------------------------------------------------
+ */
 
 typedef struct launcher_guard {
     pid_t pid;     /* 0: none */
@@ -131,7 +143,9 @@ void launcher_guard_stop(launcher_guard_t *guard);
  */
 bool launcher_sweep(launcher_t *launcher);
 
-/* ---- Input ------------------------------------------------------------------------------------ */
+/*
+ * ---- Input ------------------------------------------------------------------------------------
+ */
 
 /* A terminal's lines on their way to rank 0. */
 typedef struct launcher_input {
@@ -151,7 +165,9 @@ int launcher_input_open(launcher_t *launcher, uint32_t rank);
 void launcher_input_resume(launcher_t *launcher);
 void launcher_input_close(launcher_t *launcher);
 
-/* ---- All together ----------------------------------------------------------------------------- */
+/*
+ * ---- All together -----------------------------------------------------------------------------
+ */
 
 struct launcher {
     const launcher_options_t *options;
@@ -166,7 +182,7 @@ struct launcher {
     bool ending; /* asked to end: no more reports of ranks that do */
     bool over;   /* all ranks have ended */
     char job_text[2 * CONTROL_JOB_SIZE + 1];
-    char **environment; /* all but what differs by rank */
+    char **environment;        /* all but what differs by rank */
     struct rlimit descriptors; /* as they were: the ranks' limit */
     sigset_t signals_ignored;  /* when the launcher began */
     int start_pipe[2];
