@@ -88,6 +88,8 @@ START_TEST(lost_before_contributing_fails) /* C804: promptly, not at the deadlin
     ck_assert_int_eq(gate_state(&meeting.gate, 0), GATE_AWAITED);
     ck_assert_int_eq(step(&meeting, GATE_LOSE, 65), GATE_LATE);
     ck_assert_uint_eq(gate_next_departed(&meeting.gate, 0), 66);
+    ck_assert_uint_eq(gate_next_departed(&meeting.gate, 10), 66);
+    ck_assert_uint_eq(gate_next_departed(&meeting.gate, 66), 66);
     ck_assert_uint_eq(gate_next_departed(&meeting.gate, 67), MUSTER_NO_RANK);
 }
 END_TEST

@@ -233,6 +233,8 @@ static void state_check(const state_t *state, const setting_t *setting)
     REQUIRE(gate->outcome == model->outcome && gate->culprit == model->culprit);
     REQUIRE(gate->frozen == (over || model->frozen_open));
     REQUIRE(gate->defined == model->definition_ended);
+    if (gate->defined) /* nothing is held of strangers */
+        REQUIRE(((state->words[1] | state->words[2]) & ~state->words[0]) == 0);
     REQUIRE(gate_is_complete(gate) ==
             (model->definition_ended && model_count(model, setting, FATE_NONE) == 0));
     for (uint32_t from = 0; from <= setting->members; from++) {
