@@ -67,7 +67,7 @@ static uint32_t check_data_phases(const schedule_t *schedule)
     return count;
 }
 
-/* No reduction, which may fail, is left to be done when rank 0 decides. */
+/* No reduction, which may fail, remains when rank 0 decides. */
 static bool check_reduced_by_then(schedule_checker_t *checker, uint32_t rank)
 {
     const schedule_t *schedule = &checker->schedules[rank];

@@ -7,8 +7,8 @@
 #define CHECK_NONE UINT32_MAX
 
 /*
- * A symbol: what the ranks of an interval contributed to a block, combined in rank order. Position 0
- * is the initial value, position r + 1 is rank r. An empty interval is nothing.
+ * A symbol: what the ranks of an interval contributed to a block, combined in rank order. Position
+ * 0 is the initial value, position r + 1 is rank r. An empty interval is nothing.
  */
 typedef struct check_value {
     uint32_t begin;

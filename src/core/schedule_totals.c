@@ -57,6 +57,15 @@ static uint64_t schedule_bundle_blocks(schedule_level_t level, uint32_t arity)
     return blocks;
 }
 
+/* Parts, at any depth, that end with the last rank: nobody needs their totals in a scan. */
+static uint64_t schedule_last_parts(uint64_t n, uint32_t arity)
+{
+    uint64_t parts = 0;
+    for (; n > 1; ++parts)
+        n /= n < arity ? n : arity;
+    return parts;
+}
+
 static schedule_totals_t schedule_alltoall_totals(uint64_t n, uint32_t arity)
 {
     if (arity >= n)
@@ -107,9 +116,11 @@ schedule_totals_t schedule_tree_totals(const schedule_request_t *request)
         totals = (schedule_totals_t){edges + relayed, edges + relayed};
         break;
     case OPERATION_ALLREDUCE:
+        totals = (schedule_totals_t){2 * edges, 2 * edges};
+        break;
     case OPERATION_SCAN:
     case OPERATION_EXSCAN:
-        totals = (schedule_totals_t){2 * edges, 2 * edges};
+        totals = (schedule_totals_t){2 * edges, 2 * edges - schedule_last_parts(n, request->arity)};
         break;
     case OPERATION_GATHER:
     case OPERATION_GATHERV:

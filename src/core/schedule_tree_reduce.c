@@ -3,11 +3,11 @@
 #include "core/schedule_tree_parts.h"
 
 /*
- * A leader is the leftmost of its part and its groups follow each other from left to right, deepest
- * first, so that combining each arrival into one accumulator keeps rank order. Until the first
- * arrival there is nothing in the accumulator but the rank's own value. Where just one arrives, it
- * is placed there and own op it is computed in its place; where several do, the own value is copied, and
- * they can be combined while others are on their way.
+ * A leader is the leftmost of its part and its groups follow each other from left to right,
+ * deepest first, so that combining each arrival into one accumulator keeps rank order. Before the
+ * first arrival the accumulator is to hold the rank's own value. Where just one arrives first, it
+ * is placed there and own op it computed in its place, without a copy; where several do, the own
+ * value is copied, so that they can be combined while others are on their way.
  */
 void schedule_tree_reduce_up(schedule_tree_t *tree, uint64_t width, schedule_region_t result,
                              bool holds_own)

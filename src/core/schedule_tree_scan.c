@@ -4,9 +4,10 @@
  *
  *     slot 0: own        slot j: own op total of child 1 op ... op total of child j
  *
- * On the way down every rank gets the prefix: the reduction over all ranks left of its part. A child
- * gets prefix op slot j - 1. Children are numbered from 1 in rank order: those of the deepest group
- * first. Only rank 0 has nothing to its left; its prefix is the initial value, if there is one.
+ * On the way down every rank gets the prefix: the reduction over all ranks left of its part. Child
+ * j gets prefix op slot j - 1. Children are numbered from 1 in rank order: those of the deepest
+ * group first. Only rank 0 has nothing to its left; its prefix is the initial value, if there is
+ * one. Where a part ends with the last rank, nobody needs its total: the message up is empty then.
  */
 #include "core/assertion.h"
 #include "core/schedule_tree_parts.h"
@@ -19,6 +20,7 @@ typedef struct schedule_scan {
     schedule_region_t result;
     bool inclusive;
     bool starts_with_initial; /* rank 0 of an exscan with an initial value */
+    bool needs_total;         /* there are ranks right of the part */
 } schedule_scan_t;
 
 static schedule_region_t schedule_scan_slot(const schedule_scan_t *scan, uint32_t child)
@@ -34,6 +36,7 @@ static void schedule_scan_prepare(schedule_scan_t *scan)
     uint32_t children = tree->walk.children;
     scan->inclusive = tree->request->operation == OPERATION_SCAN;
     scan->starts_with_initial = !scan->inclusive && tree->rank == 0 && tree->request->initial;
+    scan->needs_total = tree->walk.base + tree->walk.span < tree->size;
     scan->own = send;
     scan->result = schedule_run(SCHEDULE_RECEIVE, 0, 1);
     scan->prefix = scan->result;
@@ -47,7 +50,8 @@ static void schedule_scan_prepare(schedule_scan_t *scan)
         else if (tree->in_place) /* the prefix will come to where the own value lies */
             schedule_emit_copy(emit, send, scan->own);
     }
-    scan->slots = schedule_emit_scratch(emit, children);
+    if (children > 0)
+        scan->slots = schedule_emit_scratch(emit, scan->needs_total ? children : children - 1);
 }
 
 static void schedule_scan_up(const schedule_scan_t *scan)
@@ -56,18 +60,21 @@ static void schedule_scan_up(const schedule_scan_t *scan)
     schedule_emitter_t *emit = &scan->tree->emit;
     schedule_region_t total =
         scan->starts_with_initial ? scan->own : schedule_run(SCHEDULE_SEND, 0, 1);
+    schedule_region_t nothing = schedule_run(SCHEDULE_NOTHING, 0, 0);
     uint32_t child = 0;
     for (uint32_t level = walk->depth; level-- > 0;) {
         schedule_walk_phase(walk, level, 0, SCHEDULE_UP);
         if (!schedule_walk_leads(walk, level)) {
-            schedule_emit_send(emit, schedule_walk_leader(walk, level), total);
+            schedule_emit_send(emit, schedule_walk_leader(walk, level),
+                               scan->needs_total ? total : nothing);
             continue;
         }
         for (uint32_t index = 1; index < walk->path[level].members; ++index) {
-            schedule_region_t slot = schedule_scan_slot(scan, ++child);
+            bool unused = ++child == walk->children && !scan->needs_total;
+            schedule_region_t slot = unused ? nothing : schedule_scan_slot(scan, child);
             schedule_emit_place(emit, schedule_walk_member(walk, level, index).left, slot, true);
-            if (child == walk->children && walk->rank == 0)
-                continue; /* nobody needs the total of all */
+            if (unused)
+                break;
             schedule_emit_reduce(emit, total, slot, slot);
             total = slot;
         }
@@ -113,7 +120,9 @@ static void schedule_scan_down(const schedule_scan_t *scan)
 {
     const schedule_walk_t *walk = &scan->tree->walk;
     schedule_emitter_t *emit = &scan->tree->emit;
-    bool early = !scan->tree->in_place || scan->inclusive;
+    /* In place, the prefix of an exscan comes to where the own value was read from, if it was. */
+    bool early =
+        !scan->tree->in_place || scan->inclusive || (walk->children == 0 && !scan->needs_total);
     uint32_t first = walk->children + 1; /* number of the first child of the level above */
     for (uint32_t level = 0; level < walk->depth; ++level) {
         if (schedule_walk_leads(walk, level)) {

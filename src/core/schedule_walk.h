@@ -1,7 +1,7 @@
 /*
- * A rank's walk through the tree of groups, for the builders of the tree family: up from its leaf to
- * the top, and down again. Where one group holds everybody (arity >= size) the tree is a star, and
- * its centre may be any rank; elsewhere the centre is rank 0.
+ * A rank's walk through the tree of groups, for the builders of the tree family: up from its leaf
+ * to the top, and down again. Where one group holds everybody (arity >= size) the tree is a star,
+ * and its centre may be any rank; elsewhere the centre is rank 0.
  *
  * The passes emit one phase for each group on the rank's path that has anything to say.
  */
@@ -29,7 +29,7 @@ void schedule_walk_begin(schedule_walk_t *walk, schedule_emitter_t *emit,
                          const schedule_request_t *request, uint32_t centre);
 bool schedule_walk_is_flat(const schedule_request_t *request);
 
-/* Whether the rank leads group path[level], its leader, and its leader's place among the members. */
+/* Whether the rank leads group path[level]; the group's leader, and its place among the members. */
 bool schedule_walk_leads(const schedule_walk_t *walk, uint32_t level);
 uint32_t schedule_walk_leader(const schedule_walk_t *walk, uint32_t level);
 uint32_t schedule_walk_leader_index(const schedule_walk_t *walk);
@@ -48,15 +48,15 @@ typedef struct schedule_bundle {
 schedule_region_t schedule_bundle_part(const schedule_bundle_t *bundle, split_part_t part);
 
 /*
- * Up: leaders receive their members' parts into the bundle, and send their own part on: `own`, which
- * is the whole bundle of its part for a leader. skip_top leaves the top group out.
+ * Up: leaders receive their members' parts into the bundle, and send their own part on: `own`,
+ * which is the whole bundle of its part for a leader. skip_top leaves the top group out.
  */
 void schedule_walk_gather(const schedule_walk_t *walk, const schedule_bundle_t *bundle,
                           schedule_region_t own, bool skip_top);
 /* Down: a rank receives `own` and sends the members of its groups their parts of the bundle. */
 void schedule_walk_scatter(const schedule_walk_t *walk, const schedule_bundle_t *bundle,
                            schedule_region_t own, bool early);
-/* Down: the same region for all. Nothing is sent to, or awaited by, rank except (SPLIT_NONE: none). */
+/* Down: the same region for all. Rank except (SPLIT_NONE: none) neither gets nor awaits it. */
 void schedule_walk_spread(const schedule_walk_t *walk, schedule_region_t data, bool early,
                           uint32_t except);
 /* Messages without a payload. */

@@ -1,6 +1,7 @@
 /*
  * Every schedule of the small teams, by the symbolic validator: both families, all operations, all
- * arities, roots, in place and not, both outcomes. Also the totals in closed form, up to 1,024 ranks.
+ * arities, roots, in place and not, both outcomes. Also the totals in closed form, up to 1,024
+ * ranks.
  *
  * MUSTER_SCHEDULE_SIZE, or the first argument, is the largest team (24; a long run takes 64).
  */
