@@ -142,14 +142,33 @@ void comm_destroy(muster_comm_t *comm)
         comm->queue = request->next_queued;
         request_finish(request, MUSTER_CANCELLED, NULL);
     }
+    message_refuse_early(comm);
     comm_release(comm);
+}
+
+/* Other members may still have to ask what was decided: the youngest few stay in the table. */
+static void comm_retire(muster_comm_t *comm)
+{
+    engine_t *engine = comm->engine;
+    comm->retired = true;
+    message_drop_early(comm);
+    unsigned retired = 0;
+    muster_comm_t *oldest = NULL;
+    for (muster_comm_t *other = engine->comms; other; other = other->next) {
+        if (other->retired) {
+            retired++;
+            oldest = other; /* younger ones stand in front */
+        }
+    }
+    if (retired > COMM_RETIRED_MAX)
+        comm_free(oldest);
 }
 
 void comm_release(muster_comm_t *comm)
 {
     MUSTER_ASSERT(comm->holders > 0);
     if (--comm->holders == 0)
-        comm_free(comm);
+        comm_retire(comm);
 }
 
 muster_comm_t *comm_find(engine_t *engine, uint32_t creator, uint32_t creation)

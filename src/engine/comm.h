@@ -13,6 +13,7 @@
 
 #define COMM_RECORDS 256       /* generations whose call and outcome are remembered */
 #define COMM_CACHE 8           /* schedules kept */
+#define COMM_RETIRED_MAX 8     /* communicators that are kept to answer others */
 #define COMM_SMALL 1024        /* a result up to so many bytes is kept with its verdict */
 #define COMM_SYNCHRONIZED 32   /* with local outcome, every so many generations are uniform */
 
@@ -77,6 +78,7 @@ struct muster_comm {
     muster_outcome_t outcome;
     int64_t timeout;         /* ns */
     bool destroyed;          /* by its owner; lives on while requests hold it */
+    bool retired;            /* nobody holds it: kept a while to answer the other members */
     unsigned holders;        /* requests that point here */
     unsigned derived;        /* communicators made from it, for their names */
 

@@ -16,6 +16,7 @@
 #define ENGINE_DEFAULT_TIMEOUT INT64_C(60000000000) /* ns */
 #define ENGINE_GRACE INT64_C(2000000000)            /* after a deadline, for the decider's answer */
 #define ENGINE_INQUIRY INT64_C(1000000000)          /* the decider waits so long for answers */
+#define ENGINE_LOOK INT64_C(100000000)              /* a decider that waits looks around; then after twice the time */
 #define ENGINE_EARLY_MAX ((size_t)1 << 30)          /* bytes of early messages that are kept */
 #define ENGINE_GRAVES 64                            /* destroyed communicators whose handles are known */
 #define ENGINE_FAREWELL UINT32_MAX                  /* creation number of the farewell communicator */

@@ -15,6 +15,8 @@ void message_offer_early(muster_comm_t *comm, uint64_t generation);
 void message_adopt_orphans(muster_comm_t *comm);
 /* Nothing is being created any more: drops what is held for it. */
 void message_drop_orphans(engine_t *engine);
+/* The communicator has been destroyed here: who has begun something new on it is told. */
+void message_refuse_early(muster_comm_t *comm);
 void message_drop_early(muster_comm_t *comm);
 /* The peer is lost: long messages that were being received from it will not be completed. */
 void message_peer_lost(engine_t *engine, uint32_t peer);

@@ -251,15 +251,15 @@ static bool outcome_find_mismatch(const muster_comm_t *comm, const inquiry_t *in
                    call_value(&inquiry->answers[other].call, field) == value;
         if (told)
             continue;
+        const char *separator = answer == first ? "" : ";";
         if (field == CALL_FIELD_OPERATION)
-            outcome_say(failure, " %s on rank %u", operation_name((uint8_t)value), rank);
+            outcome_say(failure, "%s %s on rank %u", separator, operation_name((uint8_t)value), rank);
         else
-            outcome_say(failure, " %llu on rank %u", (unsigned long long)value, rank);
+            outcome_say(failure, "%s %llu on rank %u", separator, (unsigned long long)value, rank);
         for (uint32_t other = rank + 1; other < comm->size; other++)
             if (inquiry->answers[other].answered && inquiry->answers[other].state.started &&
                 call_value(&inquiry->answers[other].call, field) == value)
                 outcome_say(failure, ", %u", other);
-        outcome_say(failure, ";");
     }
     return true;
 }
@@ -312,8 +312,13 @@ static void outcome_conclude(muster_comm_t *comm, record_t *record)
         return;
     }
     muster_failure_t failure = inquiry->failure;
-    bool differ = (failure.status == MUSTER_TIMED_OUT || failure.status == MUSTER_MISMATCH) &&
+    bool look = failure.status == MUSTER_IN_PROGRESS;
+    bool differ = (look || failure.status == MUSTER_TIMED_OUT || failure.status == MUSTER_MISMATCH) &&
                   outcome_find_mismatch(comm, inquiry, &failure);
+    if (look && !differ) {
+        outcome_drop_inquiry(comm, record);
+        return;
+    }
     if (!differ && failure.status == MUSTER_TIMED_OUT)
         outcome_name_missing(comm, inquiry, &failure);
     outcome_decide_failure(comm, record, &failure);
@@ -332,8 +337,11 @@ static void outcome_consider(muster_comm_t *comm, uint64_t generation,
             outcome_send_verdict(comm, record, from);
         return;
     }
-    if (record->inquiry)
+    if (record->inquiry) {
+        if (record->inquiry->failure.status == MUSTER_IN_PROGRESS)
+            record->inquiry->failure = *failure; /* it was only a look; now somebody has to be told */
         return;
+    }
     bool ask = failure->status == MUSTER_TIMED_OUT || failure->status == MUSTER_MISMATCH ||
                comm->took_over;
     if (!ask || !outcome_inquire(comm, record, failure))
@@ -350,6 +358,17 @@ void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failu
     wire_encode_failure(failure, bytes);
     wire_message_t message = comm_message(comm, WIRE_REPORT, generation, sizeof bytes);
     comm_send_control(comm, comm->decider, &message, bytes);
+}
+
+void outcome_look(muster_comm_t *comm, uint64_t generation)
+{
+    record_t *record = comm_record(comm, generation);
+    if (!comm_is_decider(comm) || !record || record->state != RECORD_OPEN || record->inquiry ||
+        comm->took_over)
+        return;
+    muster_failure_t look;
+    request_failure(comm, generation, record->call.operation, MUSTER_IN_PROGRESS, MUSTER_NO_RANK, &look);
+    outcome_inquire(comm, record, &look); /* without memory: it comes out at the deadline */
 }
 
 /* ---- messages ---- */

@@ -14,6 +14,12 @@
 /* A failure seen here, of a generation of comm: sent to the decider, or decided. */
 void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failure_t *failure);
 
+/*
+ * The decider has waited for a while: looks whether everybody who has come makes the same call, since calls
+ * that differ may never meet in a message. Decides only a mismatch.
+ */
+void outcome_look(muster_comm_t *comm, uint64_t generation);
+
 /* The decider's own schedule says that everybody has contributed. False: a failure was decided before. */
 bool outcome_decide_value(muster_comm_t *comm, uint64_t generation);
 

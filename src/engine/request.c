@@ -607,6 +607,7 @@ muster_status_t request_start(muster_comm_t *comm, const request_arguments_t *ar
     request->arguments = *arguments;
     request->given = call->generation.given ? call->generation.value : 0;
     request->begun = engine_now(engine);
+    request->look = request->begun + ENGINE_LOOK;
     int64_t length = comm->timeout;
     request->deadline = call->timeout.kind == 0 && length != INT64_MAX
                             ? request->begun + length
@@ -768,6 +769,12 @@ void request_finish_with_value(muster_request_t *request, const uint8_t *value, 
 
 void request_tick(muster_request_t *request, int64_t now)
 {
+    if (request->state == REQUEST_RUNNING && now >= request->look && now < request->deadline) {
+        request->look = now + 2 * (now - request->begun);
+        outcome_look(request->comm, request->generation);
+        if (request->state != REQUEST_RUNNING)
+            return;
+    }
     if (request->state == REQUEST_RUNNING && !request->asked && now >= request->deadline) {
         request->asked = true;
         request->give_up = now + ENGINE_GRACE;
@@ -796,7 +803,8 @@ int64_t request_next_deadline(const muster_request_t *request)
 {
     if (request->state == REQUEST_FAILING || request->asked)
         return request->give_up;
-    return request->deadline;
+    bool looks = comm_is_decider(request->comm) && request->look < request->deadline;
+    return looks ? request->look : request->deadline;
 }
 
 void request_cancel(muster_request_t *request)

@@ -46,6 +46,7 @@ struct muster_request {
     bool small;                 /* the result is small enough to be kept with its verdict */
     bool uniform;               /* in fact: the outcome asked for, or a synchronizing generation */
     int64_t begun, deadline;
+    int64_t look;               /* the decider looks around at this time */
     bool asked;                 /* the deadline has passed and the decider been asked */
     int64_t give_up;            /* when asked or failing: UNDECIDED from then on */
     muster_status_t status;
