@@ -4,8 +4,8 @@
  * the definition, a stranger, ticks, abort, freeze.
  *
  * The model below is the definition: what has happened to each member, in plain words and without
- * bits, and an outcome that is computed anew from that. A state is a gate and its model; it packs into
- * 64 bits, and a set of those that have been seen ends the search.
+ * bits, and an outcome that is computed anew from that. A state is a gate and its model; it packs
+ * into 64 bits, and a set of those that have been seen ends the search.
  */
 #include <check.h>
 #include <stdio.h>

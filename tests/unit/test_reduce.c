@@ -1,4 +1,4 @@
-/* Reductions: every pair of datatype and operation against a slow reference, and what is refused. */
+/* Reductions: every pair of datatype and operation against a slow reference; what is refused. */
 #include <check.h>
 #include <float.h>
 #include <math.h>

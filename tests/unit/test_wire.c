@@ -164,7 +164,7 @@ START_TEST(headers_come_back)
 }
 END_TEST
 
-/* Every value of each byte that is not free: accepted exactly where it is one that Muster writes. */
+/* Every value of each byte that is not free: accepted where it is one that Muster writes. */
 START_TEST(corrupted_headers_are_rejected) /* C922 */
 {
     random_begin();
