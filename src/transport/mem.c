@@ -2,6 +2,7 @@
 
 #include "core/assertion.h"
 #include "transport/cores.h"
+#include "transport/pace.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -100,6 +101,7 @@ typedef struct mem_transport {
     transport_t base;
     mem_hub_t *hub;
     mem_endpoint_t *own;
+    pace_t pace;
     mem_item_t *batch;    /* taken from the inbox, not yet told */
     mem_item_t *current;  /* told and borrowed by the caller until the next poll */
     mem_loan_t *unplaced; /* told as HEADER, not yet answered */
@@ -175,19 +177,13 @@ static bool mem_spin(mem_transport_t *mem, int64_t begin, int64_t timeout_ns)
     return false;
 }
 
-static void mem_wait(transport_t *transport, int64_t timeout_ns)
+/* Sleeps until there is a reason to return, or the time has passed: then false. */
+static bool mem_sleep(mem_endpoint_t *own, int64_t begin, int64_t timeout_ns)
 {
-    mem_transport_t *mem = mem_of(transport);
-    mem_endpoint_t *own = mem->own;
-    if (mem_is_ready(own))
-        return;
-    int64_t begin = mem_clock();
-    if (mem_spin(mem, begin, timeout_ns))
-        return;
     for (;;) {
         int64_t left = timeout_ns < 0 ? 0 : timeout_ns - (mem_clock() - begin);
         if (timeout_ns >= 0 && left <= 0)
-            return;
+            return false;
         unsigned before = atomic_fetch_or(&own->ready, MEM_SLEEPING);
         if (!(before & (MEM_ITEMS | MEM_WAKE))) {
             struct timespec time = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
@@ -196,8 +192,19 @@ static void mem_wait(transport_t *transport, int64_t timeout_ns)
         }
         atomic_fetch_and(&own->ready, ~MEM_SLEEPING);
         if (mem_is_ready(own))
-            return;
+            return true;
     }
+}
+
+static void mem_wait(transport_t *transport, int64_t timeout_ns)
+{
+    mem_transport_t *mem = mem_of(transport);
+    if (mem_is_ready(mem->own))
+        return;
+    int64_t begin = mem_clock();
+    bool eager = pace_is_eager(&mem->pace);
+    if ((eager && mem_spin(mem, begin, timeout_ns)) || mem_sleep(mem->own, begin, timeout_ns))
+        pace_learn(&mem->pace, eager, mem_clock() - begin);
 }
 
 static void mem_wake(transport_t *transport)

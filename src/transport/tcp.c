@@ -459,6 +459,33 @@ static bool tcp_spin(tcp_transport_t *tcp, int64_t begin, int64_t end)
     return false;
 }
 
+/* Sleeps until the limit, or until poll has something to do by the clock. False: nobody ended it. */
+static bool tcp_sleep(tcp_transport_t *tcp, int64_t limit)
+{
+    bool ended = false;
+    /*
+     * From here on others see that only the descriptor ends this wait; what they did before is
+     * seen now.
+     */
+    atomic_store(&tcp->blocking, true);
+    int64_t timer = atomic_load(&tcp->timer);
+    int64_t end = timer < limit ? timer : limit;
+    while (!(ended = tcp_is_ready(tcp))) {
+        int milliseconds = -1;
+        if (end != TCP_NEVER) {
+            int64_t left = end - tcp_clock();
+            if (left <= 0)
+                break;
+            int64_t rounded = (left + 999999) / 1000000;
+            milliseconds = rounded < 1000000 ? (int)rounded : 1000000;
+        }
+        if ((ended = tcp_wait_for(tcp, milliseconds)))
+            break;
+    }
+    atomic_store(&tcp->blocking, false);
+    return ended;
+}
+
 static void tcp_wait(transport_t *transport, int64_t timeout_ns)
 {
     tcp_transport_t *tcp = tcp_of(transport);
@@ -469,28 +496,11 @@ static void tcp_wait(transport_t *transport, int64_t timeout_ns)
     int64_t limit = endless ? TCP_NEVER : begin + timeout_ns;
     int64_t timer = atomic_load(&tcp->timer);
     int64_t end = timer < limit ? timer : limit;
-    if (end <= begin || tcp_spin(tcp, begin, end))
+    if (end <= begin)
         return;
-    /*
-     * From here on others see that only the descriptor ends this wait; what they did before is
-     * seen now.
-     */
-    atomic_store(&tcp->blocking, true);
-    timer = atomic_load(&tcp->timer);
-    end = timer < limit ? timer : limit;
-    while (!tcp_is_ready(tcp)) {
-        int milliseconds = -1;
-        if (end != TCP_NEVER) {
-            int64_t left = end - tcp_clock();
-            if (left <= 0)
-                break;
-            int64_t rounded = (left + 999999) / 1000000;
-            milliseconds = rounded < 1000000 ? (int)rounded : 1000000;
-        }
-        if (tcp_wait_for(tcp, milliseconds))
-            break;
-    }
-    atomic_store(&tcp->blocking, false);
+    bool eager = pace_is_eager(&tcp->pace);
+    if ((eager && tcp_spin(tcp, begin, end)) || tcp_sleep(tcp, limit))
+        pace_learn(&tcp->pace, eager, tcp_clock() - begin);
 }
 
 static void tcp_wake(transport_t *transport)

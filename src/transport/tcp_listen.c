@@ -1,6 +1,6 @@
 /*
- * The listening socket, and the handshakes of those who connect: in a fixed number of places, with a
- * deadline, the oldest giving way. Whoever fails is counted, and many failures slow accepting down.
+ * The listening socket, and the handshakes of those who connect: in a fixed number of places, with
+ * a deadline, the oldest giving way. Who fails is counted; many failures slow accepting down.
  */
 #include "core/assertion.h"
 #include "transport/tcp_private.h"

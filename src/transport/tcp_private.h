@@ -15,6 +15,7 @@
 
 #include "core/handshake.h"
 #include "transport/tcp.h"
+#include "transport/pace.h"
 #include "transport/tcp_address.h"
 
 #include <stdatomic.h>
@@ -183,6 +184,7 @@ typedef struct tcp_transport {
     atomic_bool attention; /* something other than a stream's arrival was seen */
     atomic_bool woken;
     atomic_bool blocking;  /* a wait is, or soon will be, in the kernel */
+    pace_t pace;
     _Atomic int64_t timer; /* when poll has something to do by the clock */
 } tcp_transport_t;
 
