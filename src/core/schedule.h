@@ -22,6 +22,11 @@
  *     reduce_scatter(_bl.)  n             1                      rows of n blocks: block i is as
  *                                                                long as block i mod n of SEND
  *
+ * In alltoallv without carriers scratch is rows of n blocks likewise. With carriers a block of
+ * scratch is as long as the message that brings it says, or the block that is copied to it, and it
+ * is written once. SEND and INITIAL are never written: what is in place is written as RECEIVE, and
+ * the block that a scatter leaves in place is not written at all.
+ *
  * In place, SEND names the same memory as RECEIVE: block i of SEND is block i of RECEIVE, except
  * gather and allgather: block 0 of SEND is block r of RECEIVE; scatter (root): block 0 of RECEIVE
  * is block r of SEND; reduce_scatter: block 0 of RECEIVE begins where block 0 of SEND does.
@@ -112,9 +117,10 @@ typedef enum schedule_label {
 
 /*
  * One gate: steps, then sends and receives together. The phase is over when every receive has been
- * placed or combined. Sends may still be under way then; a later phase never writes what an earlier
- * one sends unless it has heard, through others, that it has arrived, or `drain` is set: then all
- * earlier sends have left before the phase begins.
+ * placed or combined; one without receives is over at once. Sends may still be under way then; a
+ * later phase never writes what an earlier one sends unless it has heard, through others, that it
+ * has arrived, or `drain` is set: then all earlier sends have left before the phase begins. A phase
+ * without messages has the group [rank, rank + 1), in which nobody else meets.
  */
 typedef struct schedule_phase {
     uint32_t group_left; /* bounds name the group */

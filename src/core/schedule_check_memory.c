@@ -117,12 +117,13 @@ static bool check_is_quiet(schedule_checker_t *checker, uint32_t rank, uint32_t 
     return true;
 }
 
-/* Ragged operations without carriers: a block's place says how long it is. */
+/* A block's place says how long it is; with carriers, what comes there, which is one thing then. */
 static bool check_length_fits(const schedule_checker_t *checker, uint32_t rank,
                               schedule_buffer_t buffer, uint64_t block, check_value_t value)
 {
     if (checker->schedules[rank].carrier)
-        return true;
+        return buffer != SCHEDULE_SCRATCH ||
+               !checker->cells[check_cell_of(checker, rank, buffer, block)].written;
     switch (checker->request->operation) {
     case OPERATION_REDUCE_SCATTER:
         return value.block == (buffer == SCHEDULE_SCRATCH ? block % checker->size : rank);

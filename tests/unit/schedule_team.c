@@ -70,6 +70,23 @@ schedule_totals_t schedule_team_count(const schedule_team_t *team)
     return totals;
 }
 
+schedule_totals_t schedule_team_enumerate(schedule_team_t *team, schedule_builder_t builder,
+                                          schedule_request_t request)
+{
+    schedule_totals_t totals = {0, 0};
+    for (request.rank = 0; request.rank < request.size; request.rank++) {
+        schedule_t schedule = {0};
+        REQUIRE(builder(&request, &schedule) == MUSTER_OK);
+        team->memory = grown(team->memory, &team->memory_size, schedule_memory(&schedule));
+        schedule_place(&schedule, team->memory);
+        REQUIRE(builder(&request, &schedule) == MUSTER_OK);
+        schedule_totals_t own = schedule_count(&schedule);
+        totals.messages += own.messages;
+        totals.blocks += own.blocks;
+    }
+    return totals;
+}
+
 void schedule_team_free(schedule_team_t *team)
 {
     free(team->schedules);

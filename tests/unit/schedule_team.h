@@ -22,6 +22,9 @@ void schedule_team_build(schedule_team_t *team, schedule_builder_t builder,
 muster_status_t schedule_team_check(schedule_team_t *team);
 /* Over all ranks. */
 schedule_totals_t schedule_team_count(const schedule_team_t *team);
+/* The same, rank by rank: for teams too large to be kept. Leaves the team without schedules. */
+schedule_totals_t schedule_team_enumerate(schedule_team_t *team, schedule_builder_t builder,
+                                          schedule_request_t request);
 void schedule_team_free(schedule_team_t *team);
 
 /* The rank's phase of that group, slot and label; NULL where it has none. */

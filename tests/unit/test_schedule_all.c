@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "unit/require.h"
 #include "unit/schedule_team.h"
@@ -133,9 +132,7 @@ START_TEST(totals_are_what_is_counted)
                                               .small = variant % 3 > 1};
                 if (variant >= 3 && operation_is_rooted(request.operation))
                     request.root = request.size / 3;
-                schedule_totals_t counted = {0, 0};
-                schedule_team_build(&team, schedule_tree, request);
-                counted = schedule_team_count(&team);
+                schedule_totals_t counted = schedule_team_enumerate(&team, schedule_tree, request);
                 schedule_totals_t totals = schedule_tree_totals(&request);
                 REQUIRE(counted.messages == totals.messages && counted.blocks == totals.blocks,
                         "%s, %" PRIu32 " ranks, arity %" PRIu32 ": %" PRIu64
@@ -153,7 +150,7 @@ END_TEST
 
 START_TEST(direct_totals_are_what_is_counted)
 {
-    static const uint32_t sizes[] = {2, 3, 8, 17, 96, 256};
+    static const uint32_t sizes[] = {1, 2, 3, 8, 17, 96, 256, 1000, 1024};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         for (unsigned operation = 0; operation < OPERATION_COUNT; operation++) {
             for (unsigned uniform = 0; uniform < 2; uniform++) {
@@ -164,8 +161,8 @@ START_TEST(direct_totals_are_what_is_counted)
                 schedule_t schedule = {0};
                 if (schedule_direct(&request, &schedule) == MUSTER_NOT_SUPPORTED)
                     continue;
-                schedule_team_build(&team, schedule_direct, request);
-                schedule_totals_t counted = schedule_team_count(&team);
+                schedule_totals_t counted =
+                    schedule_team_enumerate(&team, schedule_direct, request);
                 schedule_totals_t totals = schedule_direct_totals(&request);
                 REQUIRE(counted.messages == totals.messages && counted.blocks == totals.blocks);
             }
