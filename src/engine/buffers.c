@@ -33,7 +33,10 @@ void buffers_reset(muster_request_t *request)
 
 /* ---- layouts ---- */
 
-/* Offsets and lengths in bytes from counts and displacements in elements; NULL displacements: one after the other. */
+/*
+ * Offsets and lengths in bytes from counts and displacements in elements; NULL displacements: one
+ * after the other.
+ */
 static void buffers_displace(const muster_request_t *request, layout_t *layout, void *base,
                              const size_t *counts, const size_t *displacements, size_t *memory)
 {
@@ -44,8 +47,8 @@ static void buffers_displace(const muster_request_t *request, layout_t *layout, 
         memory[size + i] = counts[i] * request->element;
         next += counts[i];
     }
-    *layout = (layout_t){.kind = LAYOUT_DISPLACED, .base = base, .offsets = memory,
-                         .lengths = memory + size};
+    *layout = (layout_t){
+        .kind = LAYOUT_DISPLACED, .base = base, .offsets = memory, .lengths = memory + size};
 }
 
 static bool buffers_displaced_memory(muster_request_t *request)
@@ -227,7 +230,8 @@ static muster_status_t buffers_copy_learnt(muster_request_t *request, const layo
 }
 
 muster_status_t buffers_copy(muster_request_t *request, const schedule_region_t *from,
-                             const schedule_region_t *into, size_t *copied, char *why, size_t why_size)
+                             const schedule_region_t *into, size_t *copied, char *why,
+                             size_t why_size)
 {
     const layout_t *source = buffers_layout(request, from->buffer);
     const layout_t *place = buffers_layout(request, into->buffer);
@@ -239,7 +243,8 @@ muster_status_t buffers_copy(muster_request_t *request, const schedule_region_t 
     uint64_t one, other;
     if (operation_is_ragged(request->arguments.operation)) {
         while (layout_walk_next(&reading, &one) && layout_walk_next(&writing, &other)) {
-            size_t has = layout_block(source, one).length, takes = layout_block(place, other).length;
+            size_t has = layout_block(source, one).length,
+                   takes = layout_block(place, other).length;
             if (has == takes)
                 continue;
             snprintf(why, why_size, "a block of %zu bytes for rank %u, which expects %zu", has,
@@ -343,8 +348,8 @@ static muster_status_t buffers_carrier(muster_request_t *request, const layout_t
         } else {
             layout_row_t place = layout_block(layout, block);
             if (place.length != bytes) {
-                snprintf(why, why_size, "a block of %zu bytes for rank %u, which expects %zu", bytes,
-                         request->comm->rank, place.length);
+                snprintf(why, why_size, "a block of %zu bytes for rank %u, which expects %zu",
+                         bytes, request->comm->rank, place.length);
                 return MUSTER_TRUNCATED;
             }
             if (bytes > 0)

@@ -17,12 +17,15 @@ void buffers_reset(muster_request_t *request);
 
 const layout_t *buffers_layout(const muster_request_t *request, uint8_t buffer);
 
-/* Bytes of a result that is the same on every rank; 0 where only the root has one; else SIZE_MAX. */
+/*
+ * Bytes of a result that is the same on every rank; 0 where only the root has one; else SIZE_MAX.
+ */
 size_t buffers_result(const muster_request_t *request);
 
 /* A COPY step. TRUNCATED where learnt lengths do not fit their place, with why. */
 muster_status_t buffers_copy(muster_request_t *request, const schedule_region_t *from,
-                             const schedule_region_t *into, size_t *copied, char *why, size_t why_size);
+                             const schedule_region_t *into, size_t *copied, char *why,
+                             size_t why_size);
 
 /*
  * A message's payload as at most TRANSPORT_SPANS_MAX spans; *packed is owned by the caller, NULL

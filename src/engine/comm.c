@@ -18,9 +18,8 @@ static void comm_set_options(muster_comm_t *comm, const muster_comm_options_t *o
     comm->options = *options;
     comm->options.failure = NULL;
     comm->shape = options->shape;
-    comm->flat_threshold = options->flat_threshold.given
-                               ? (uint32_t)options->flat_threshold.value
-                               : COMM_DEFAULT_THRESHOLD;
+    comm->flat_threshold = options->flat_threshold.given ? (uint32_t)options->flat_threshold.value
+                                                         : COMM_DEFAULT_THRESHOLD;
     comm->arity = comm->size < 2 ? 2 : comm->size;
     if (options->shape == MUSTER_SHAPE_TREE) {
         uint64_t arity = options->arity.given ? options->arity.value : COMM_DEFAULT_ARITY;
@@ -33,8 +32,8 @@ static void comm_set_options(muster_comm_t *comm, const muster_comm_options_t *o
     /* What was asked for rules roots and generations, also where the tree fell back (C206). */
     bool hierarchical = options->shape == MUSTER_SHAPE_TREE;
     comm->any_root = !hierarchical || options->roots == MUSTER_ROOT_ANY;
-    comm->outcome = options->outcome == MUSTER_OUTCOME_DEFAULT ? MUSTER_OUTCOME_UNIFORM
-                                                               : options->outcome;
+    comm->outcome =
+        options->outcome == MUSTER_OUTCOME_DEFAULT ? MUSTER_OUTCOME_UNIFORM : options->outcome;
     bool automatic = !hierarchical || options->generations == MUSTER_GENERATION_COUNTED;
     generation_start_clock(&comm->clock, 1, automatic);
 }
@@ -245,7 +244,10 @@ static comm_family_t comm_choose(const muster_comm_t *comm, const call_t *call, 
     case OPERATION_ALLREDUCE:
     case OPERATION_ALLGATHER:
     case OPERATION_ALLGATHERV:
-        /* Two ranks exchange in half a round trip; with a small uniform outcome the star decides on the way. */
+        /*
+         * Two ranks exchange in half a round trip; with a small uniform outcome the star decides on
+         * the way.
+         */
         return comm->size == 2 && !(uniform && small) ? COMM_FAMILY_DIRECT : COMM_FAMILY_TREE;
     case OPERATION_REDUCE_SCATTER:
     case OPERATION_REDUCE_SCATTER_BLOCK:
@@ -301,8 +303,9 @@ muster_status_t comm_schedule(muster_comm_t *comm, const call_t *call, bool in_p
             *schedule = cached;
             return MUSTER_OK;
         }
-        if (!cached || (cached->users == 0 && (victim == COMM_CACHE ||
-                                               (comm->cache[victim] && cached->used < comm->cache[victim]->used))))
+        if (!cached || (cached->users == 0 &&
+                        (victim == COMM_CACHE ||
+                         (comm->cache[victim] && cached->used < comm->cache[victim]->used))))
             victim = i;
     }
     muster_status_t status = comm_build(&key, family, schedule);
@@ -364,6 +367,6 @@ void comm_describe(const muster_comm_t *comm, muster_comm_description_t *descrip
     uint32_t count = split_path(comm->size, comm->arity, comm->rank, groups);
     description->group_count = count < MUSTER_GROUPS_MAX ? count : MUSTER_GROUPS_MAX;
     for (uint32_t i = 0; i < description->group_count; i++)
-        description->groups[i] = (muster_group_t){groups[i].left, groups[i].right, groups[i].members,
-                                                  groups[i].index};
+        description->groups[i] =
+            (muster_group_t){groups[i].left, groups[i].right, groups[i].members, groups[i].index};
 }

@@ -5,17 +5,17 @@
 #ifndef MUSTER_ENGINE_COMM_H
 #define MUSTER_ENGINE_COMM_H
 
+#include "core/gate.h"
 #include "core/generation.h"
 #include "core/schedule.h"
-#include "core/gate.h"
 #include "core/split.h"
 #include "engine/engine.h"
 
-#define COMM_RECORDS 256       /* generations whose call and outcome are remembered */
-#define COMM_CACHE 8           /* schedules kept */
-#define COMM_RETIRED_MAX 8     /* communicators that are kept to answer others */
-#define COMM_SMALL 1024        /* a result up to so many bytes is kept with its verdict */
-#define COMM_SYNCHRONIZED 32   /* with local outcome, every so many generations are uniform */
+#define COMM_RECORDS 256     /* generations whose call and outcome are remembered */
+#define COMM_CACHE 8         /* schedules kept */
+#define COMM_RETIRED_MAX 8   /* communicators that are kept to answer others */
+#define COMM_SMALL 1024      /* a result up to so many bytes is kept with its verdict */
+#define COMM_SYNCHRONIZED 32 /* with local outcome, every so many generations are uniform */
 
 struct inquiry;
 struct muster_request;
@@ -27,8 +27,8 @@ typedef struct early {
     muster_comm_t *comm; /* NULL: none yet */
     wire_message_t message;
     uint32_t peer;
-    bool complete;       /* payload is all there */
-    bool counted;        /* among early_messages */
+    bool complete; /* payload is all there */
+    bool counted;  /* among early_messages */
     uint8_t payload[];
 } early_t;
 
@@ -39,14 +39,15 @@ typedef struct record {
     uint64_t generation; /* 0: unused */
     call_t call;         /* own call, where started */
     bool started;
-    bool finished;       /* own request has completed */
-    uint8_t state;       /* record_state_t: decided, as far as this rank knows */
-    bool fenced;         /* answered "no value" to a decider that took over: only a verdict counts */
+    bool finished; /* own request has completed */
+    uint8_t state; /* record_state_t: decided, as far as this rank knows */
+    /* answered "no value" to a decider that took over: only a verdict counts */
+    bool fenced;
     muster_status_t status;
     uint32_t culprit;
-    muster_failure_t *failure;  /* owned; NULL where there was no memory for the details */
-    struct inquiry *inquiry;    /* decider only: under way */
-    uint8_t *value;             /* owned, COMM_SMALL bytes, made when first needed */
+    muster_failure_t *failure; /* owned; NULL where there was no memory for the details */
+    struct inquiry *inquiry;   /* decider only: under way */
+    uint8_t *value;            /* owned, COMM_SMALL bytes, made when first needed */
     size_t value_length;
     bool value_kept;
 } record_t;
@@ -59,7 +60,7 @@ typedef struct cached_schedule {
     uint8_t family;
     schedule_t schedule; /* its arrays lie behind this structure */
     unsigned users;
-    bool cached;         /* in the table: else freed with its last user */
+    bool cached; /* in the table: else freed with its last user */
     uint64_t used;
 } cached_schedule_t;
 
@@ -68,34 +69,34 @@ struct muster_comm {
     muster_comm_t *next;
     char *name;
     uint32_t rank, size;
-    uint32_t *members;       /* world ranks, by rank */
+    uint32_t *members; /* world ranks, by rank */
     uint32_t creator, creation;
     muster_comm_options_t options; /* as asked for; failure NULL */
     muster_shape_t shape;
-    uint32_t arity;          /* effective */
+    uint32_t arity; /* effective */
     uint32_t flat_threshold;
     bool any_root;
     muster_outcome_t outcome;
-    int64_t timeout;         /* ns */
-    bool destroyed;          /* by its owner; lives on while requests hold it */
-    bool retired;            /* nobody holds it: kept a while to answer the other members */
-    unsigned holders;        /* requests that point here */
-    unsigned derived;        /* communicators made from it, for their names */
+    int64_t timeout;  /* ns */
+    bool destroyed;   /* by its owner; lives on while requests hold it */
+    bool retired;     /* nobody holds it: kept a while to answer the other members */
+    unsigned holders; /* requests that point here */
+    unsigned derived; /* communicators made from it, for their names */
 
     generation_clock_t clock;
-    record_t *records;       /* COMM_RECORDS, by generation */
+    record_t *records;                                    /* COMM_RECORDS, by generation */
     struct muster_request *operations[GENERATION_WINDOW]; /* by generation, started, not finished */
-    struct muster_request *queue, *queue_end; /* waiting for the window */
-    struct muster_request *spare;             /* finished, for the next call */
-    early_t *early;          /* in order of arrival */
+    struct muster_request *queue, *queue_end;             /* waiting for the window */
+    struct muster_request *spare;                         /* finished, for the next call */
+    early_t *early;                                       /* in order of arrival */
     cached_schedule_t *cache[COMM_CACHE];
 
-    uint32_t decider;        /* rank; the lowest that is not known to be gone */
-    uint64_t *lost;          /* bit by rank: gone */
+    uint32_t decider; /* rank; the lowest that is not known to be gone */
+    uint64_t *lost;   /* bit by rank: gone */
     bool has_lost;
-    bool took_over;          /* decides since a lower rank is gone: asks before it does */
-    unsigned inquiries;      /* records with one */
-    uint8_t last_operation;  /* started last, OPERATION_COUNT: none */
+    bool took_over;         /* decides since a lower rank is gone: asks before it does */
+    unsigned inquiries;     /* records with one */
+    uint8_t last_operation; /* started last, OPERATION_COUNT: none */
     uint64_t last_generation;
 
     muster_traffic_t traffic;
@@ -120,7 +121,9 @@ muster_comm_t *comm_find(engine_t *engine, uint32_t creator, uint32_t creation);
 /* The rank of a world rank; MUSTER_NO_RANK: no member. */
 uint32_t comm_rank_of(const muster_comm_t *comm, uint32_t world_rank);
 
-/* The generation's record: found or begun anew (replacing one COMM_RECORDS older). NULL: too old. */
+/*
+ * The generation's record: found or begun anew (replacing one COMM_RECORDS older). NULL: too old.
+ */
 record_t *comm_record(muster_comm_t *comm, uint64_t generation);
 
 bool comm_is_lost(const muster_comm_t *comm, uint32_t rank);

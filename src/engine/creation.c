@@ -17,21 +17,21 @@ struct creation {
     engine_t *engine;
     char *name;
     size_t name_length;
-    uint32_t *ranks;      /* world ranks of the members */
+    uint32_t *ranks; /* world ranks of the members */
     uint32_t size;
-    uint32_t rank;        /* the caller's among them */
+    uint32_t rank; /* the caller's among them */
     muster_comm_options_t options;
-    bool owned;           /* its caller still looks; else it lingers to answer latecomers */
+    bool owned; /* its caller still looks; else it lingers to answer latecomers */
     muster_status_t status;
     muster_failure_t failure;
     muster_comm_t *comm;
     int64_t deadline, give_up;
     bool asked;
-    uint64_t serial;      /* of the caller's claim */
+    uint64_t serial; /* of the caller's claim */
     /* at the creator */
     gate_t gate;
     uint64_t *words;
-    uint64_t *serials;    /* of the members' claims */
+    uint64_t *serials; /* of the members' claims */
     uint32_t creation;
 };
 
@@ -50,7 +50,8 @@ static uint32_t creation_index(const creation_t *creation, uint32_t world_rank)
 
 static void creation_unlink(creation_t *creation)
 {
-    for (creation_t **link = (creation_t **)&creation->engine->creations; *link; link = &(*link)->next) {
+    for (creation_t **link = (creation_t **)&creation->engine->creations; *link;
+         link = &(*link)->next) {
         if (*link == creation) {
             *link = creation->next;
             return;
@@ -68,8 +69,8 @@ static void creation_delete(creation_t *creation)
     free(creation);
 }
 
-static void creation_begin_failure(const creation_t *creation, muster_status_t status, uint32_t rank,
-                                   muster_failure_t *failure)
+static void creation_begin_failure(const creation_t *creation, muster_status_t status,
+                                   uint32_t rank, muster_failure_t *failure)
 {
     memset(failure, 0, sizeof *failure);
     failure->status = status;
@@ -82,8 +83,8 @@ static void creation_begin_failure(const creation_t *creation, muster_status_t s
         snprintf(failure->host, sizeof failure->host, "%s", peer->host);
         failure->pid = peer->pid;
     }
-    snprintf(failure->message, sizeof failure->message, "creating communicator \"%.64s\": ",
-             creation->name);
+    snprintf(failure->message, sizeof failure->message,
+             "creating communicator \"%.64s\": ", creation->name);
 }
 
 static void creation_say(muster_failure_t *failure, const char *format, ...)
@@ -188,7 +189,8 @@ static void creation_encode(const creation_t *creation, wire_claim_t *claim)
                             .arity_given = options->arity.given,
                             .threshold_given = options->flat_threshold.given,
                             .arity = options->arity.given ? options->arity.value : 0,
-                            .threshold = options->flat_threshold.given ? options->flat_threshold.value : 0,
+                            .threshold =
+                                options->flat_threshold.given ? options->flat_threshold.value : 0,
                             .timeout_ns = 0,
                             .name_length = (uint32_t)creation->name_length,
                             .name = creation->name};
@@ -206,7 +208,8 @@ static bool creation_same(creation_t *creation, uint32_t index, const wire_claim
         {"size", own.size, claim->size},
         {"rank", index, claim->rank},
         {"shape", own.shape, claim->shape},
-        {"arity", own.arity_given ? own.arity : UINT64_MAX, claim->arity_given ? claim->arity : UINT64_MAX},
+        {"arity", own.arity_given ? own.arity : UINT64_MAX,
+         claim->arity_given ? claim->arity : UINT64_MAX},
         {"threshold", own.threshold_given ? own.threshold : UINT64_MAX,
          claim->threshold_given ? claim->threshold : UINT64_MAX},
         {"roots", own.roots, claim->roots},
@@ -278,7 +281,8 @@ static creation_t *creation_for(engine_t *engine, const wire_claim_t *claim, uin
                                 uint32_t *index)
 {
     creation_t *oldest = NULL;
-    for (creation_t *creation = (creation_t *)engine->creations; creation; creation = creation->next) {
+    for (creation_t *creation = (creation_t *)engine->creations; creation;
+         creation = creation->next) {
         uint32_t place;
         if (creation_wants(creation, claim, peer, &place)) {
             oldest = creation; /* newer ones stand in front */
@@ -288,10 +292,13 @@ static creation_t *creation_for(engine_t *engine, const wire_claim_t *claim, uin
     return oldest;
 }
 
-/* The member's deadline has passed: its claim is either taken, or waits for a creator that is late. */
+/*
+ * The member's deadline has passed: its claim is either taken, or waits for a creator that is late.
+ */
 static void creation_overdue(engine_t *engine, early_t *overdue)
 {
-    for (creation_t *creation = (creation_t *)engine->creations; creation; creation = creation->next) {
+    for (creation_t *creation = (creation_t *)engine->creations; creation;
+         creation = creation->next) {
         uint32_t index = creation_is_creator(creation) ? creation_index(creation, overdue->peer)
                                                        : MUSTER_NO_RANK;
         if (index == MUSTER_NO_RANK || creation->serials[index] != overdue->message.generation ||
@@ -304,7 +311,8 @@ static void creation_overdue(engine_t *engine, early_t *overdue)
         break;
     }
     for (early_t *claim = engine->claims; claim; claim = claim->next) {
-        if (claim->peer != overdue->peer || claim->message.generation != overdue->message.generation)
+        if (claim->peer != overdue->peer ||
+            claim->message.generation != overdue->message.generation)
             continue;
         /* The creator has not come yet: say so, and let it hear the same when it does. */
         claim->message.label = CLAIM_OVERDUE;
@@ -508,7 +516,8 @@ void creation_on_created(engine_t *engine, uint32_t peer, const wire_message_t *
 
 void creation_on_gone(engine_t *engine, uint32_t world_rank)
 {
-    for (creation_t *creation = (creation_t *)engine->creations; creation; creation = creation->next) {
+    for (creation_t *creation = (creation_t *)engine->creations; creation;
+         creation = creation->next) {
         uint32_t index = creation_index(creation, world_rank);
         if (index == MUSTER_NO_RANK || creation->status != MUSTER_IN_PROGRESS)
             continue;

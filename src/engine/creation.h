@@ -4,7 +4,8 @@
  * field, and answers all with the new communicator's identity or with the failure.
  *
  * Which of several creations of one name a claim belongs to follows from order: a member's claims
- * for a name meet the creator's creations of that name in which it is a member, one after the other.
+ * for a name meet the creator's creations of that name in which it is a member, one after the
+ * other.
  */
 #ifndef MUSTER_ENGINE_CREATION_H
 #define MUSTER_ENGINE_CREATION_H

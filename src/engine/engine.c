@@ -6,6 +6,7 @@
 
 #include "core/assertion.h"
 #include "engine/creation.h"
+#include "engine/farewell.h"
 #include "engine/message.h"
 #include "engine/outcome.h"
 #include "engine/request.h"
@@ -36,12 +37,11 @@ static muster_status_t engine_make_world(engine_t *engine, muster_outcome_t outc
         return MUSTER_NO_MEMORY;
     for (uint32_t rank = 0; rank < engine->size; rank++)
         members[rank] = rank;
-    muster_comm_options_t options = {.outcome = outcome}, defaults = {.outcome = MUSTER_OUTCOME_UNIFORM};
+    muster_comm_options_t options = {.outcome = outcome};
     muster_status_t status = comm_create(engine, "world", 5, members, engine->size, engine->rank,
                                          &options, 0, 0, &engine->world);
     if (status == MUSTER_OK)
-        status = comm_create(engine, "farewell", 8, members, engine->size, engine->rank, &defaults, 0,
-                             ENGINE_FAREWELL, &engine->farewell);
+        status = farewell_create(engine);
     free(members);
     return status;
 }
@@ -64,7 +64,8 @@ muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_ou
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&engine->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    muster_status_t status = engine->gone && engine->how ? engine_make_world(engine, outcome) : MUSTER_NO_MEMORY;
+    muster_status_t status =
+        engine->gone && engine->how ? engine_make_world(engine, outcome) : MUSTER_NO_MEMORY;
     if (status != MUSTER_OK) {
         engine->transport = NULL; /* the caller keeps it on failure */
         engine_destroy(engine);
@@ -106,6 +107,7 @@ void engine_destroy(engine_t *engine)
     engine_unlock(engine);
     pthread_cond_destroy(&engine->changed);
     pthread_mutex_destroy(&engine->lock);
+    farewell_destroy(engine);
     free(engine->gone);
     free(engine->how);
     free(engine);
@@ -132,13 +134,15 @@ int64_t engine_deadline(engine_t *engine, muster_timeout_t timeout, int64_t fall
     if (timeout.kind == 2)
         length = INT64_MAX;
     else if (timeout.kind == 1)
-        length = timeout.milliseconds > INT64_MAX / 2000000 ? INT64_MAX
-                                                            : (int64_t)timeout.milliseconds * 1000000;
+        length = timeout.milliseconds > INT64_MAX / 2000000
+                     ? INT64_MAX
+                     : (int64_t)timeout.milliseconds * 1000000;
     int64_t now = engine_now(engine);
     return length > INT64_MAX - now ? INT64_MAX : now + length;
 }
 
-void engine_send(engine_t *engine, uint32_t peer, const wire_message_t *message, const uint8_t *payload)
+void engine_send(engine_t *engine, uint32_t peer, const wire_message_t *message,
+                 const uint8_t *payload)
 {
     uint8_t header[WIRE_HEADER_SIZE];
     transport_t *transport = engine->transport;
@@ -159,8 +163,8 @@ void engine_send(engine_t *engine, uint32_t peer, const wire_message_t *message,
     }
     wire_encode(message, header);
     bool done = false;
-    muster_status_t status = transport->operations->send(transport, peer, header, &span,
-                                                         length ? 1 : 0, control, &done);
+    muster_status_t status =
+        transport->operations->send(transport, peer, header, &span, length ? 1 : 0, control, &done);
     if (status != MUSTER_OK || done) {
         free(control);
     } else if (control) {
@@ -226,6 +230,7 @@ static void engine_mark_gone(engine_t *engine, uint32_t world_rank, engine_gone_
             outcome_on_gone(comm, rank, gone);
     }
     creation_on_gone(engine, world_rank);
+    farewell_on_gone(engine, world_rank);
 }
 
 /* The transport has delivered everything of a peer that is gone. */

@@ -1,10 +1,10 @@
 /*
  * The engine: runs schedules over a transport. It owns the lock, the progress loop and the table of
- * communicators of one context. It reads time and chance from its transport only, so that it runs unchanged
- * in the simulator.
+ * communicators of one context. It reads time and chance from its transport only, so that it runs
+ * unchanged in the simulator.
  *
- * All functions of src/engine are called with engine_lock held, unless stated otherwise. None blocks
- * but engine_wait.
+ * All functions of src/engine are called with engine_lock held, unless stated otherwise. None
+ * blocks but engine_wait.
  */
 #ifndef MUSTER_ENGINE_ENGINE_H
 #define MUSTER_ENGINE_ENGINE_H
@@ -16,12 +16,16 @@
 #define ENGINE_DEFAULT_TIMEOUT INT64_C(60000000000) /* ns */
 #define ENGINE_GRACE INT64_C(2000000000)            /* after a deadline, for the decider's answer */
 #define ENGINE_INQUIRY INT64_C(1000000000)          /* the decider waits so long for answers */
-#define ENGINE_LOOK INT64_C(100000000)              /* a decider that waits looks around; then after twice the time */
-#define ENGINE_EARLY_MAX ((size_t)1 << 30)          /* bytes of early messages that are kept */
-#define ENGINE_GRAVES 64                            /* destroyed communicators whose handles are known */
-#define ENGINE_FAREWELL UINT32_MAX                  /* creation number of the farewell communicator */
+/* a decider that waits looks around; then after twice the time */
+#define ENGINE_LOOK INT64_C(100000000)
+#define ENGINE_EARLY_MAX ((size_t)1 << 30) /* bytes of early messages that are kept */
+/* destroyed communicators whose handles are known */
+#define ENGINE_GRAVES 64
+/* creation number of the farewell communicator */
+#define ENGINE_FAREWELL UINT32_MAX
 
 struct creation;
+typedef struct farewell farewell_t;
 struct control;
 struct early;
 struct muster_request;
@@ -29,40 +33,41 @@ struct muster_request;
 typedef struct engine {
     transport_t *transport;
     pthread_mutex_t lock;
-    pthread_cond_t changed;  /* a waiter may have something to see; CLOCK_MONOTONIC */
-    bool polling;            /* a thread is inside transport wait, without the lock */
-    unsigned waiters;        /* threads that wait on changed */
-    uint64_t progressed;     /* counts progress calls; the keeper looks whether it moved */
-    uint32_t rank;           /* world */
+    pthread_cond_t changed; /* a waiter may have something to see; CLOCK_MONOTONIC */
+    bool polling;           /* a thread is inside transport wait, without the lock */
+    unsigned waiters;       /* threads that wait on changed */
+    uint64_t progressed;    /* counts progress calls; the keeper looks whether it moved */
+    uint32_t rank;          /* world */
     uint32_t size;
-    int64_t timeout;         /* default, ns; INT64_MAX: none */
-    int64_t polled_until;    /* when the polling thread's wait ends at the latest */
+    int64_t timeout;      /* default, ns; INT64_MAX: none */
+    int64_t polled_until; /* when the polling thread's wait ends at the latest */
     bool shutting_down;
 
-    muster_comm_t *comms;    /* linked by next */
-    muster_comm_t *last;     /* found last */
+    muster_comm_t *comms; /* linked by next */
+    muster_comm_t *last;  /* found last */
     muster_comm_t *world;
-    muster_comm_t *farewell; /* of all ranks: where they meet before they leave */
+    struct farewell *farewell; /* where all ranks meet before they leave */
     muster_comm_t *graves;   /* destroyed lately: their handles are still told from good ones */
     unsigned grave_count;
-    const volatile uint8_t *alive; /* 0 in a forked child; the caller's */
+    const volatile uint8_t *alive;   /* 0 in a forked child; the caller's */
     struct muster_request *active;   /* started and not finished, linked */
     struct muster_request *finished; /* finished, a handle points to them, linked */
     struct muster_request *callbacks, *callbacks_end; /* finished, their callback has to be run */
 
-    struct creation *creations;  /* pending, as creator or member */
-    struct early *claims;        /* CLAIM messages whose creation has not been called here */
-    struct early *orphans;       /* messages of communicators that are being created here */
-    struct early *filling;   /* long messages that are being received without a place of their own */
-    struct control *controls;/* control messages on their way */
-    uint32_t creation_count;     /* made by this rank as creator */
-    uint64_t claim_count;    /* claims sent; each has a number */
+    struct creation *creations; /* pending, as creator or member */
+    struct early *claims;       /* CLAIM messages whose creation has not been called here */
+    struct early *orphans;      /* messages of communicators that are being created here */
+    /* long messages that are being received without a place of their own */
+    struct early *filling;
+    struct control *controls; /* control messages on their way */
+    uint32_t creation_count;  /* made by this rank as creator */
+    uint64_t claim_count;     /* claims sent; each has a number */
     size_t early_bytes;
 
-    uint8_t *gone;           /* by world rank: engine_gone_t */
-    char (*how)[64];         /* by world rank: how it ended, as far as known */
-    uint64_t late_messages;  /* of communicators that are gone */
-    uint64_t bad_messages;   /* that no Muster sends */
+    uint8_t *gone;          /* by world rank: engine_gone_t */
+    char (*how)[64];        /* by world rank: how it ended, as far as known */
+    uint64_t late_messages; /* of communicators that are gone */
+    uint64_t bad_messages;  /* that no Muster sends */
 } engine_t;
 
 typedef enum engine_gone { ENGINE_HERE = 0, ENGINE_LEFT, ENGINE_LOST } engine_gone_t;
@@ -99,7 +104,8 @@ void engine_hear_gone(engine_t *engine, uint32_t world_rank, engine_gone_t gone,
 void engine_peer_leaves(engine_t *engine, uint32_t peer);
 
 /* Sends a control message (its payload is copied). Nothing happens where the peer is gone. */
-void engine_send(engine_t *engine, uint32_t peer, const wire_message_t *message, const uint8_t *payload);
+void engine_send(engine_t *engine, uint32_t peer, const wire_message_t *message,
+                 const uint8_t *payload);
 
 /* Absolute deadline of a timeout; fallback where it is not given. */
 int64_t engine_deadline(engine_t *engine, muster_timeout_t timeout, int64_t fallback);

@@ -76,8 +76,8 @@ uint8_t *layout_contiguous(const layout_t *layout, const schedule_region_t *regi
     return first ? first : nothing;
 }
 
-size_t layout_spans(const layout_t *layout, const schedule_region_t *region, transport_span_t *spans,
-                    size_t max, bool *fits)
+size_t layout_spans(const layout_t *layout, const schedule_region_t *region,
+                    transport_span_t *spans, size_t max, bool *fits)
 {
     *fits = true;
     if (layout->kind == LAYOUT_UNIFORM && region->inner_count * region->outer_count == 1) {

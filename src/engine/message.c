@@ -6,11 +6,14 @@
 
 #include "core/assertion.h"
 #include "engine/creation.h"
+#include "engine/farewell.h"
 #include "engine/outcome.h"
 #include "engine/request.h"
 
-/* How far ahead of this rank's lowest open generation a peer can be: two windows and the distance of two
- * synchronizing generations. What is further ahead was sent by no Muster. */
+/*
+ * How far ahead of this rank's lowest open generation a peer can be: two windows and the distance
+ * of two synchronizing generations. What is further ahead was sent by no Muster.
+ */
 #define MESSAGE_AHEAD (2 * GENERATION_WINDOW + COMM_SYNCHRONIZED)
 
 /* ---- keeping ---- */
@@ -139,8 +142,8 @@ static muster_request_t *message_request(muster_comm_t *comm, const wire_message
 {
     uint64_t generation = generation_public(message->generation);
     *answer = REQUEST_DROP;
-    if (generation == 0 || (generation >= comm->clock.low &&
-                            generation - comm->clock.low > MESSAGE_AHEAD)) {
+    if (generation == 0 ||
+        (generation >= comm->clock.low && generation - comm->clock.low > MESSAGE_AHEAD)) {
         comm->engine->bad_messages++;
         return NULL;
     }
@@ -193,13 +196,15 @@ void message_offer_early(muster_comm_t *comm, uint64_t generation)
     }
 }
 
-static void message_no_room(muster_comm_t *comm, uint64_t generation, uint8_t operation, uint64_t bytes)
+static void message_no_room(muster_comm_t *comm, uint64_t generation, uint8_t operation,
+                            uint64_t bytes)
 {
     muster_failure_t failure;
     request_failure(comm, generation, operation, MUSTER_NO_MEMORY, comm->rank, &failure);
     size_t length = strlen(failure.message);
     snprintf(failure.message + length, sizeof failure.message - length,
-             "rank %u has no room for a message of %llu bytes", comm->rank, (unsigned long long)bytes);
+             "rank %u has no room for a message of %llu bytes", comm->rank,
+             (unsigned long long)bytes);
     outcome_report(comm, generation, &failure);
 }
 
@@ -242,8 +247,10 @@ static bool message_is_from(const muster_comm_t *comm, uint32_t peer, const wire
 static void message_orphan(engine_t *engine, uint32_t peer, const wire_message_t *message,
                            const uint8_t *payload)
 {
-    /* A member that has heard of a new communicator before this rank has. All members have to come for
-     * it to be made, so this rank's creation is pending: anything else is of one that is gone. */
+    /*
+     * A member that has heard of a new communicator before this rank has. All members have to come
+     * for it to be made, so this rank's creation is pending: anything else is of one that is gone.
+     */
     early_t *early = engine->creations ? message_keep(engine, peer, message) : NULL;
     if (!early) {
         engine->late_messages++;
@@ -257,7 +264,7 @@ static void message_dispatch(engine_t *engine, uint32_t peer, const wire_message
                              const uint8_t *payload)
 {
     if (message->kind == WIRE_LEAVE) {
-        engine_peer_leaves(engine, peer);
+        farewell_on_message(engine, peer, message);
         return;
     }
     if (message->kind == WIRE_CLAIM) {
@@ -307,7 +314,8 @@ static void message_begin(engine_t *engine, uint32_t peer, const wire_message_t 
 {
     transport_t *transport = engine->transport;
     muster_comm_t *comm = NULL;
-    if (message->kind == WIRE_DATA && (comm = comm_find(engine, message->creator, message->creation)) &&
+    if (message->kind == WIRE_DATA &&
+        (comm = comm_find(engine, message->creator, message->creation)) &&
         message_is_from(comm, peer, message)) {
         request_answer_t answer;
         muster_request_t *request = message_request(comm, message, &answer);
@@ -368,9 +376,8 @@ static void message_complete(engine_t *engine, early_t *early)
 {
     message_unfill(engine, early);
     wire_message_t message = early->message;
-    muster_comm_t *comm = message.kind == WIRE_DATA
-                              ? comm_find(engine, message.creator, message.creation)
-                              : NULL;
+    muster_comm_t *comm =
+        message.kind == WIRE_DATA ? comm_find(engine, message.creator, message.creation) : NULL;
     early->complete = true;
     if (!comm || !message_is_from(comm, early->peer, &message)) {
         message_dispatch(engine, early->peer, &message, early->payload);
@@ -407,7 +414,8 @@ void message_event(engine_t *engine, const transport_event_t *event)
         return;
     }
     wire_message_t message;
-    bool valid = wire_decode(event->header, &message) && message.payload_length == event->payload_length;
+    bool valid =
+        wire_decode(event->header, &message) && message.payload_length == event->payload_length;
     if (!valid || message.kind == WIRE_READY || message.kind == WIRE_GRANT) {
         engine->bad_messages++;
         if (event->kind == TRANSPORT_HEADER)

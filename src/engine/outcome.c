@@ -45,7 +45,8 @@ static void outcome_say(muster_failure_t *failure, const char *format, ...)
 
 static void outcome_add_missing(muster_failure_t *failure, uint32_t rank)
 {
-    muster_rank_range_t *last = failure->range_count ? &failure->missing[failure->range_count - 1] : NULL;
+    muster_rank_range_t *last =
+        failure->range_count ? &failure->missing[failure->range_count - 1] : NULL;
     if (last && (last->last + 1 == rank || failure->range_count == MUSTER_FAILURE_RANGES_MAX))
         last->last = rank;
     else
@@ -87,7 +88,8 @@ void outcome_failure(const muster_comm_t *comm, const record_t *record, muster_f
     outcome_say(failure, "%s", muster_status_text(record->status));
 }
 
-void outcome_keep_value(muster_comm_t *comm, uint64_t generation, const uint8_t *value, size_t length)
+void outcome_keep_value(muster_comm_t *comm, uint64_t generation, const uint8_t *value,
+                        size_t length)
 {
     record_t *record = comm_record(comm, generation);
     if (!record || record->value_kept || length > COMM_SMALL)
@@ -236,8 +238,8 @@ static bool outcome_find_mismatch(const muster_comm_t *comm, const inquiry_t *in
     }
     if (field == CALL_FIELD_NONE)
         return false;
-    request_failure(comm, inquiry->failure.generation, first->call.operation, MUSTER_MISMATCH, culprit,
-                    failure);
+    request_failure(comm, inquiry->failure.generation, first->call.operation, MUSTER_MISMATCH,
+                    culprit, failure);
     snprintf(failure->field, sizeof failure->field, "%s", call_field_name(field));
     outcome_say(failure, "%s differs:", call_field_name(field));
     for (uint32_t rank = 0; rank < comm->size; rank++) {
@@ -253,7 +255,8 @@ static bool outcome_find_mismatch(const muster_comm_t *comm, const inquiry_t *in
             continue;
         const char *separator = answer == first ? "" : ";";
         if (field == CALL_FIELD_OPERATION)
-            outcome_say(failure, "%s %s on rank %u", separator, operation_name((uint8_t)value), rank);
+            outcome_say(failure, "%s %s on rank %u", separator, operation_name((uint8_t)value),
+                        rank);
         else
             outcome_say(failure, "%s %llu on rank %u", separator, (unsigned long long)value, rank);
         for (uint32_t other = rank + 1; other < comm->size; other++)
@@ -276,7 +279,8 @@ static void outcome_name_missing(const muster_comm_t *comm, const inquiry_t *inq
         outcome_say(failure, "%s rank %u", failure->range_count ? "," : ", missing:", rank);
         if (failure->rank == MUSTER_NO_RANK) {
             muster_failure_t named;
-            request_failure(comm, failure->generation, OPERATION_COUNT, failure->status, rank, &named);
+            request_failure(comm, failure->generation, OPERATION_COUNT, failure->status, rank,
+                            &named);
             failure->rank = rank;
             failure->pid = named.pid;
             memcpy(failure->host, named.host, sizeof failure->host);
@@ -313,8 +317,9 @@ static void outcome_conclude(muster_comm_t *comm, record_t *record)
     }
     muster_failure_t failure = inquiry->failure;
     bool look = failure.status == MUSTER_IN_PROGRESS;
-    bool differ = (look || failure.status == MUSTER_TIMED_OUT || failure.status == MUSTER_MISMATCH) &&
-                  outcome_find_mismatch(comm, inquiry, &failure);
+    bool differ =
+        (look || failure.status == MUSTER_TIMED_OUT || failure.status == MUSTER_MISMATCH) &&
+        outcome_find_mismatch(comm, inquiry, &failure);
     if (look && !differ) {
         outcome_drop_inquiry(comm, record);
         return;
@@ -339,7 +344,8 @@ static void outcome_consider(muster_comm_t *comm, uint64_t generation,
     }
     if (record->inquiry) {
         if (record->inquiry->failure.status == MUSTER_IN_PROGRESS)
-            record->inquiry->failure = *failure; /* it was only a look; now somebody has to be told */
+            /* it was only a look; now somebody has to be told */
+            record->inquiry->failure = *failure;
         return;
     }
     bool ask = failure->status == MUSTER_TIMED_OUT || failure->status == MUSTER_MISMATCH ||
@@ -367,7 +373,8 @@ void outcome_look(muster_comm_t *comm, uint64_t generation)
         comm->took_over)
         return;
     muster_failure_t look;
-    request_failure(comm, generation, record->call.operation, MUSTER_IN_PROGRESS, MUSTER_NO_RANK, &look);
+    request_failure(comm, generation, record->call.operation, MUSTER_IN_PROGRESS, MUSTER_NO_RANK,
+                    &look);
     outcome_inquire(comm, record, &look); /* without memory: it comes out at the deadline */
 }
 
@@ -375,7 +382,8 @@ void outcome_look(muster_comm_t *comm, uint64_t generation)
 
 static bool outcome_plausible(muster_comm_t *comm, uint64_t generation)
 {
-    if (generation > 0 && (generation < comm->clock.low || generation - comm->clock.low < COMM_RECORDS - GENERATION_WINDOW))
+    if (generation > 0 && (generation < comm->clock.low ||
+                           generation - comm->clock.low < COMM_RECORDS - GENERATION_WINDOW))
         return true;
     comm->engine->bad_messages++;
     return false;
@@ -424,8 +432,10 @@ void outcome_on_state(muster_comm_t *comm, const wire_message_t *message, const 
 {
     uint64_t generation = generation_public(message->generation);
     wire_state_t state;
-    if (message->payload_length < WIRE_STATE_SIZE || !wire_decode_state(payload, WIRE_STATE_SIZE, &state) ||
-        !outcome_plausible(comm, generation) || message->payload_length > WIRE_STATE_SIZE + COMM_SMALL) {
+    if (message->payload_length < WIRE_STATE_SIZE ||
+        !wire_decode_state(payload, WIRE_STATE_SIZE, &state) ||
+        !outcome_plausible(comm, generation) ||
+        message->payload_length > WIRE_STATE_SIZE + COMM_SMALL) {
         comm->engine->bad_messages++;
         return;
     }
@@ -486,7 +496,8 @@ static void outcome_report_gone(muster_comm_t *comm, muster_request_t *request, 
                                 engine_gone_t how)
 {
     muster_failure_t failure;
-    request_failure(comm, request->generation, request->call.operation, MUSTER_PEER_LOST, rank, &failure);
+    request_failure(comm, request->generation, request->call.operation, MUSTER_PEER_LOST, rank,
+                    &failure);
     const char *detail = comm->engine->how[comm->members[rank]];
     outcome_say(&failure, "rank %u %s%s%s", rank, how == ENGINE_LEFT ? "has left" : "was lost",
                 detail[0] ? ": " : "", detail);
@@ -514,8 +525,8 @@ void outcome_on_gone(muster_comm_t *comm, uint32_t rank, engine_gone_t how)
         if (!request)
             continue;
         bool reported = request->state == REQUEST_FAILING || request->asked;
-        bool concerned = (how == ENGINE_LOST && request->uniform) || request_awaits(request, rank) ||
-                         (was_decider && reported);
+        bool concerned = (how == ENGINE_LOST && request->uniform) ||
+                         request_awaits(request, rank) || (was_decider && reported);
         if (concerned)
             outcome_report_gone(comm, request, rank, how);
     }

@@ -2,8 +2,8 @@
  * The outcome of a generation, decided once, by one rank: the decider, the lowest rank of the
  * communicator that is not gone. A rank that sees a failure reports it; the decider decides, unless
  * it has decided already, and tells every member. For TIMED_OUT and MISMATCH it first asks all
- * members where they are, so that the answer names the missing, or who called what. A decider that takes
- * over from a lost one asks whether anybody has learnt a value before it decides; who answers
+ * members where they are, so that the answer names the missing, or who called what. A decider that
+ * takes over from a lost one asks whether anybody has learnt a value before it decides; who answers
  * that it has not is fenced: only the new decider's verdict counts for it.
  */
 #ifndef MUSTER_ENGINE_OUTCOME_H
@@ -15,16 +15,20 @@
 void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failure_t *failure);
 
 /*
- * The decider has waited for a while: looks whether everybody who has come makes the same call, since calls
- * that differ may never meet in a message. Decides only a mismatch.
+ * The decider has waited for a while: looks whether everybody who has come makes the same call,
+ * since calls that differ may never meet in a message. Decides only a mismatch.
  */
 void outcome_look(muster_comm_t *comm, uint64_t generation);
 
-/* The decider's own schedule says that everybody has contributed. False: a failure was decided before. */
+/*
+ * The decider's own schedule says that everybody has contributed. False: a failure was decided
+ * before.
+ */
 bool outcome_decide_value(muster_comm_t *comm, uint64_t generation);
 
 /* Keeps a small result for ranks that may have to ask for it. */
-void outcome_keep_value(muster_comm_t *comm, uint64_t generation, const uint8_t *value, size_t length);
+void outcome_keep_value(muster_comm_t *comm, uint64_t generation, const uint8_t *value,
+                        size_t length);
 
 /* A failed record as a failure, its details as far as there was memory for them. */
 void outcome_failure(const muster_comm_t *comm, const record_t *record, muster_failure_t *failure);

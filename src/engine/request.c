@@ -44,7 +44,8 @@ void request_failure(const muster_comm_t *comm, uint64_t generation, uint8_t ope
         snprintf(failure->operation, sizeof failure->operation, "%s", operation_name(operation));
     if (rank != MUSTER_NO_RANK && rank < comm->size && comm->engine->transport) {
         const transport_operations_t *operations = comm->engine->transport->operations;
-        const transport_peer_t *peer = operations->peer(comm->engine->transport, comm->members[rank]);
+        const transport_peer_t *peer =
+            operations->peer(comm->engine->transport, comm->members[rank]);
         snprintf(failure->host, sizeof failure->host, "%s", peer->host);
         failure->pid = peer->pid;
     }
@@ -107,7 +108,8 @@ static bool request_step(muster_request_t *request, const schedule_step_t *step)
     }
     char why[96];
     size_t copied = 0;
-    muster_status_t status = buffers_copy(request, &step->from, &step->into, &copied, why, sizeof why);
+    muster_status_t status =
+        buffers_copy(request, &step->from, &step->into, &copied, why, sizeof why);
     request->comm->traffic.bytes_copied += copied;
     if (status != MUSTER_OK)
         request_failed_here(request, status, request->comm->rank, why);
@@ -183,8 +185,8 @@ static void request_settle(muster_request_t *request)
             return;
         const layout_t *into = buffers_layout(request, receive->into.buffer);
         uint8_t *result = layout_contiguous(into, &receive->into);
-        const uint8_t *right = layout_contiguous(buffers_layout(request, receive->region.buffer),
-                                                 &receive->region);
+        const uint8_t *right =
+            layout_contiguous(buffers_layout(request, receive->region.buffer), &receive->region);
         if (!request_reduce(request, result, right, result, layout_bytes(into, &receive->into)))
             return;
         request_contribute(request, index);
@@ -309,8 +311,8 @@ static bool request_find(const muster_request_t *request, const wire_message_t *
     return false;
 }
 
-static request_answer_t request_match(const muster_request_t *request, const wire_message_t *message,
-                                      uint32_t *index)
+static request_answer_t request_match(const muster_request_t *request,
+                                      const wire_message_t *message, uint32_t *index)
 {
     uint32_t phase;
     if (request->state != REQUEST_RUNNING || !request_find(request, message, &phase, index))
@@ -463,9 +465,9 @@ static muster_status_t request_prepare(muster_request_t *request)
     request->uniform = request->call.outcome == MUSTER_OUTCOME_UNIFORM ||
                        (one_way && request->generation % COMM_SYNCHRONIZED == 0);
     request->small = buffers_result(request) <= COMM_SMALL;
-    muster_status_t status = comm_schedule(comm, &request->call, request->arguments.in_place,
-                                           request->uniform, request->small, request->send.width,
-                                           &request->cached);
+    muster_status_t status =
+        comm_schedule(comm, &request->call, request->arguments.in_place, request->uniform,
+                      request->small, request->send.width, &request->cached);
     if (status != MUSTER_OK)
         return status;
     const schedule_t *schedule = request->schedule = &request->cached->schedule;
@@ -613,17 +615,18 @@ muster_status_t request_start(muster_comm_t *comm, const request_arguments_t *ar
                             ? request->begun + length
                             : engine_deadline(engine, call->timeout, length);
     bool rooted = operation_is_rooted(arguments->operation);
-    request->call = (call_t){
-        .operation = (uint8_t)arguments->operation,
-        .mode = call->generation.given ? GENERATION_EXPLICIT : GENERATION_AUTOMATIC,
-        .outcome = (uint8_t)(call->outcome == MUSTER_OUTCOME_DEFAULT ? comm->outcome : call->outcome),
-        .op_kind = (uint8_t)arguments->op.kind,
-        .commutative = arguments->op.commutative,
-        .initial = arguments->initial != NULL,
-        .root = rooted ? arguments->root : 0,
-        .datatype = arguments->datatype,
-        .count = operation_is_ragged(arguments->operation) ? 0 : arguments->count,
-        .op_identity = arguments->op.identity};
+    request->call =
+        (call_t){.operation = (uint8_t)arguments->operation,
+                 .mode = call->generation.given ? GENERATION_EXPLICIT : GENERATION_AUTOMATIC,
+                 .outcome = (uint8_t)(call->outcome == MUSTER_OUTCOME_DEFAULT ? comm->outcome
+                                                                              : call->outcome),
+                 .op_kind = (uint8_t)arguments->op.kind,
+                 .commutative = arguments->op.commutative,
+                 .initial = arguments->initial != NULL,
+                 .root = rooted ? arguments->root : 0,
+                 .datatype = arguments->datatype,
+                 .count = operation_is_ragged(arguments->operation) ? 0 : arguments->count,
+                 .op_identity = arguments->op.identity};
     muster_status_t status = buffers_prepare(request);
     if (status == MUSTER_OK)
         status = comm->queue ? MUSTER_IN_PROGRESS : request_take(request);
@@ -779,10 +782,11 @@ void request_tick(muster_request_t *request, int64_t now)
         request->asked = true;
         request->give_up = now + ENGINE_GRACE;
         muster_failure_t failure;
-        request_failure(request->comm, request->generation, request->call.operation, MUSTER_TIMED_OUT,
-                        MUSTER_NO_RANK, &failure);
+        request_failure(request->comm, request->generation, request->call.operation,
+                        MUSTER_TIMED_OUT, MUSTER_NO_RANK, &failure);
         size_t length = strlen(failure.message);
-        snprintf(failure.message + length, sizeof failure.message - length, "timed out after %lld ms",
+        snprintf(failure.message + length, sizeof failure.message - length,
+                 "timed out after %lld ms",
                  (long long)((request->deadline - request->begun) / 1000000));
         outcome_report(request->comm, request->generation, &failure);
         return;
@@ -790,8 +794,8 @@ void request_tick(muster_request_t *request, int64_t now)
     bool waiting = request->state == REQUEST_FAILING || request->asked;
     if (request->state != REQUEST_FINISHED && waiting && now >= request->give_up) {
         muster_failure_t failure;
-        request_failure(request->comm, request->generation, request->call.operation, MUSTER_UNDECIDED,
-                        request->comm->decider, &failure);
+        request_failure(request->comm, request->generation, request->call.operation,
+                        MUSTER_UNDECIDED, request->comm->decider, &failure);
         size_t length = strlen(failure.message);
         snprintf(failure.message + length, sizeof failure.message - length,
                  "the decider, rank %u, did not answer", request->comm->decider);

@@ -16,8 +16,9 @@ typedef struct request_arguments {
     void *receive;
     const void *initial;
     bool in_place;
-    size_t count;                /* elements in a block; in the v-forms: of the caller's one block */
-    const size_t *send_counts, *send_displacements;       /* elements; NULL: none or prefix sums */
+    /* elements in a block; in the v-forms: of the caller's one block */
+    size_t count;
+    const size_t *send_counts, *send_displacements; /* elements; NULL: none or prefix sums */
     const size_t *receive_counts, *receive_displacements;
     muster_datatype_t datatype;
     muster_op_t op;
@@ -31,57 +32,61 @@ typedef enum request_state {
     REQUEST_FINISHED
 } request_state_t;
 
-typedef enum receive_state { RECEIVE_AWAITED = 0, RECEIVE_FILLING, RECEIVE_ARRIVED } receive_state_t;
+typedef enum receive_state {
+    RECEIVE_AWAITED = 0,
+    RECEIVE_FILLING,
+    RECEIVE_ARRIVED
+} receive_state_t;
 
 struct muster_request {
-    muster_comm_t *comm;        /* held */
+    muster_comm_t *comm;               /* held */
     muster_request_t *next, *previous; /* the engine's active list, a queue, or the spare list */
     muster_request_t *next_queued;     /* in the communicator's queue, or among the callbacks */
     request_state_t state;
-    bool owned;                 /* a handle points here: else it belongs to a blocking call */
-    bool abandoned;             /* the owner has destroyed it while it ran */
+    bool owned;     /* a handle points here: else it belongs to a blocking call */
+    bool abandoned; /* the owner has destroyed it while it ran */
     call_t call;
     uint64_t generation;
-    uint64_t given;             /* explicit generation asked for, 0: automatic */
-    bool small;                 /* the result is small enough to be kept with its verdict */
-    bool uniform;               /* in fact: the outcome asked for, or a synchronizing generation */
+    uint64_t given; /* explicit generation asked for, 0: automatic */
+    bool small;     /* the result is small enough to be kept with its verdict */
+    bool uniform;   /* in fact: the outcome asked for, or a synchronizing generation */
     int64_t begun, deadline;
-    int64_t look;               /* the decider looks around at this time */
-    bool asked;                 /* the deadline has passed and the decider been asked */
-    int64_t give_up;            /* when asked or failing: UNDECIDED from then on */
+    int64_t look;    /* the decider looks around at this time */
+    bool asked;      /* the deadline has passed and the decider been asked */
+    int64_t give_up; /* when asked or failing: UNDECIDED from then on */
     muster_status_t status;
-    muster_failure_t failure;   /* valid where status is a failure */
+    muster_failure_t failure; /* valid where status is a failure */
     muster_completion_t on_complete;
     void *on_complete_argument;
 
     request_arguments_t arguments;
-    size_t element;             /* bytes */
+    size_t element; /* bytes */
     layout_t send, receive, scratch, initial;
     uint8_t *scratch_memory;
     size_t scratch_size;
-    size_t *displaced;          /* owned: offsets and lengths of the v-forms */
+    size_t *displaced; /* owned: offsets and lengths of the v-forms */
     size_t displaced_size;
-    layout_row_t *rows;         /* owned: LEARNT scratch */
+    layout_row_t *rows; /* owned: LEARNT scratch */
     size_t row_capacity;
-    void *chunks;               /* owned, linked: what rows point to */
+    void *chunks; /* owned, linked: what rows point to */
 
     cached_schedule_t *cached;
     const schedule_t *schedule;
     uint32_t phase;
-    bool entered;               /* the phase's steps are done and its sends are out */
-    gate_t gate;                /* of the current phase */
+    bool entered; /* the phase's steps are done and its sends are out */
+    gate_t gate;  /* of the current phase */
     uint64_t *gate_words;
-    uint32_t next_combine;      /* receive, absolute index */
-    uint32_t sends_out;         /* handed to the transport, not done */
-    uint8_t *receive_states;    /* by receive */
+    uint32_t next_combine;   /* receive, absolute index */
+    uint32_t sends_out;      /* handed to the transport, not done */
+    uint8_t *receive_states; /* by receive */
     transfer_t *send_transfers, *receive_transfers;
-    size_t state_capacity;      /* bytes behind gate_words .. transfers */
+    size_t state_capacity; /* bytes behind gate_words .. transfers */
     void *state_memory;
 };
 
 /*
- * Starts an operation; never waits for a peer. Refused (status) to the caller alone, before anything
- * is changed, or started: then *request is its handle.
+ * Starts an operation; never waits for a peer. Refused (status) to the caller alone, before
+ * anything is changed, or started: then *request is its handle.
  */
 muster_status_t request_start(muster_comm_t *comm, const request_arguments_t *arguments,
                               const muster_call_t *call, bool owned, muster_request_t **request);

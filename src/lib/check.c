@@ -32,15 +32,16 @@ muster_status_t check_refuse(muster_failure_t *failure, const muster_comm_t *com
     return status;
 }
 
-#define REFUSE(status, ...) return check_refuse(call ? call->failure : NULL, comm, status, __VA_ARGS__)
+#define REFUSE(status, ...)                                                                        \
+    return check_refuse(call ? call->failure : NULL, comm, status, __VA_ARGS__)
 
 /* What a rank passes for one of its two sides. */
 typedef struct side {
     const char *name;
     const void *buffer;
-    bool used;              /* by this rank in this operation */
-    size_t blocks;          /* equal blocks of count elements, or */
-    const size_t *counts;   /* one for each rank */
+    bool used;            /* by this rank in this operation */
+    size_t blocks;        /* equal blocks of count elements, or */
+    const size_t *counts; /* one for each rank */
     const size_t *displacements;
 } side_t;
 
@@ -53,25 +54,28 @@ static muster_status_t check_side(const muster_comm_t *comm, const muster_call_t
     if (!side->counts) {
         if (!carrier_multiply(count, side->blocks, &elements) ||
             !carrier_multiply(elements, element, &bytes))
-            REFUSE(MUSTER_INVALID_COUNT, "count: %zu elements of %zu bytes for %zu ranks overflow", count,
-                   element, side->blocks);
+            REFUSE(MUSTER_INVALID_COUNT, "count: %zu elements of %zu bytes for %zu ranks overflow",
+                   count, element, side->blocks);
     }
     for (size_t i = 0; side->counts && i < comm->size; i++) {
         size_t end = elements;
-        if (!carrier_add(side->displacements ? side->displacements[i] : elements, side->counts[i], &end) ||
+        if (!carrier_add(side->displacements ? side->displacements[i] : elements, side->counts[i],
+                         &end) ||
             !carrier_multiply(end, element, &bytes))
-            REFUSE(MUSTER_INVALID_COUNT, "%s counts: block %zu, %zu elements of %zu bytes, overflows",
-                   side->name, i, side->counts[i], element);
+            REFUSE(MUSTER_INVALID_COUNT,
+                   "%s counts: block %zu, %zu elements of %zu bytes, overflows", side->name, i,
+                   side->counts[i], element);
         if (!side->displacements || end > elements)
             elements = end;
     }
     if (elements > 0 && (!side->buffer || side->buffer == MUSTER_IN_PLACE))
-        REFUSE(MUSTER_INVALID_BUFFER, "%s: the buffer is %s though its count is not zero", side->name,
-               side->buffer ? "in place" : "null");
+        REFUSE(MUSTER_INVALID_BUFFER, "%s: the buffer is %s though its count is not zero",
+               side->name, side->buffer ? "in place" : "null");
     return MUSTER_OK;
 }
 
-static muster_status_t check_datatype(const muster_comm_t *comm, const request_arguments_t *arguments,
+static muster_status_t check_datatype(const muster_comm_t *comm,
+                                      const request_arguments_t *arguments,
                                       const muster_call_t *call)
 {
     if (arguments->operation == OPERATION_BARRIER)
@@ -94,10 +98,11 @@ static muster_status_t check_root(const muster_comm_t *comm, const request_argum
     if (!operation_is_rooted(arguments->operation))
         return MUSTER_OK;
     if (arguments->root >= comm->size)
-        REFUSE(MUSTER_INVALID_ROOT, "root: %u is outside of 0..%u", arguments->root, comm->size - 1);
+        REFUSE(MUSTER_INVALID_ROOT, "root: %u is outside of 0..%u", arguments->root,
+               comm->size - 1);
     if (arguments->root != 0 && !comm->any_root)
-        REFUSE(MUSTER_INVALID_ROOT, "root: %u, but this hierarchical communicator allows rank 0 only",
-               arguments->root);
+        REFUSE(MUSTER_INVALID_ROOT,
+               "root: %u, but this hierarchical communicator allows rank 0 only", arguments->root);
     return MUSTER_OK;
 }
 
@@ -127,8 +132,8 @@ static bool check_needs_counts(const muster_comm_t *comm, const request_argument
 }
 
 /* Shapes of both sides, from the operation's table in schedule.h. */
-static void check_shapes(const muster_comm_t *comm, const request_arguments_t *arguments, side_t *send,
-                         side_t *receive)
+static void check_shapes(const muster_comm_t *comm, const request_arguments_t *arguments,
+                         side_t *send, side_t *receive)
 {
     bool root = arguments->root == comm->rank;
     size_t all = comm->size;

@@ -1,6 +1,7 @@
 /*
- * Argument checks of the API's functions, before anything is done: a status that names the argument,
- * and a line about it in the caller's failure object. A refused call changes nothing for anybody.
+ * Argument checks of the API's functions, before anything is done: a status that names the
+ * argument, and a line about it in the caller's failure object. A refused call changes nothing for
+ * anybody.
  */
 #ifndef MUSTER_LIB_CHECK_H
 #define MUSTER_LIB_CHECK_H
@@ -16,7 +17,9 @@ muster_status_t check_refuse(muster_failure_t *failure, const muster_comm_t *com
                              muster_status_t status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The parts of a collective call on comm that every rank has: needs a usable handle, takes no lock. */
+/*
+ * The parts of a collective call on comm that every rank has: needs a usable handle, takes no lock.
+ */
 muster_status_t check_arguments(const muster_comm_t *comm, const request_arguments_t *arguments,
                                 const muster_call_t *call);
 

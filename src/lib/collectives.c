@@ -11,10 +11,10 @@ static muster_status_t collectives_start(muster_comm_t *comm, request_arguments_
     if (!check_comm(comm))
         return check_refuse(failure, NULL, MUSTER_INVALID_HANDLE,
                             "comm: null, destroyed or inherited by fork");
-    const void *placed = arguments->operation == OPERATION_SCATTER ||
-                                 arguments->operation == OPERATION_SCATTERV
-                             ? arguments->receive
-                             : arguments->send;
+    const void *placed =
+        arguments->operation == OPERATION_SCATTER || arguments->operation == OPERATION_SCATTERV
+            ? arguments->receive
+            : arguments->send;
     arguments->in_place = placed == MUSTER_IN_PLACE;
     muster_status_t status = check_arguments(comm, arguments, call);
     if (status != MUSTER_OK)
@@ -22,7 +22,8 @@ static muster_status_t collectives_start(muster_comm_t *comm, request_arguments_
     status = request_start(comm, arguments, call, owned, request);
     if (status != MUSTER_OK)
         return check_refuse(failure, comm, status, "%s: %s",
-                            operation_name((uint8_t)arguments->operation), muster_status_text(status));
+                            operation_name((uint8_t)arguments->operation),
+                            muster_status_text(status));
     return MUSTER_OK;
 }
 
@@ -75,7 +76,8 @@ static muster_status_t collectives_run(muster_comm_t *comm, request_arguments_t 
         request_arguments_t arguments = {__VA_ARGS__};                                             \
         return collectives_run(comm, &arguments, call);                                            \
     }                                                                                              \
-    muster_status_t muster_i##name PARAMETERS(const muster_call_t *call, muster_request_t **request) \
+    muster_status_t muster_i##name PARAMETERS(const muster_call_t *call,                           \
+                                              muster_request_t **request)                          \
     {                                                                                              \
         request_arguments_t arguments = {__VA_ARGS__};                                             \
         return collectives_post(comm, &arguments, call, request);                                  \
@@ -155,9 +157,9 @@ COLLECTIVE(allgatherv, ALLGATHERV_PARAMETERS, .operation = OPERATION_ALLGATHERV,
      const size_t *send_displacements, void *receive, const size_t *receive_counts,                \
      const size_t *receive_displacements, muster_datatype_t datatype, __VA_ARGS__)
 COLLECTIVE(alltoallv, ALLTOALLV_PARAMETERS, .operation = OPERATION_ALLTOALLV, .send = send,
-           .send_counts = send_counts, .send_displacements = send_displacements,
-           .receive = receive, .receive_counts = receive_counts,
-           .receive_displacements = receive_displacements, .datatype = datatype, .op = no_op)
+           .send_counts = send_counts, .send_displacements = send_displacements, .receive = receive,
+           .receive_counts = receive_counts, .receive_displacements = receive_displacements,
+           .datatype = datatype, .op = no_op)
 
 #define REDUCE_SCATTER_PARAMETERS(...)                                                             \
     (muster_comm_t * comm, const void *send, void *receive, const size_t *counts,                  \

@@ -15,7 +15,8 @@ static muster_status_t communicator_check_options(const muster_comm_options_t *o
     if (options->shape > MUSTER_SHAPE_TREE)
         REFUSE(MUSTER_INVALID_ARGUMENT, "options: shape %d is unknown", (int)options->shape);
     if (options->arity.given && options->arity.value < 2)
-        REFUSE(MUSTER_INVALID_ARITY, "arity: %llu is below 2", (unsigned long long)options->arity.value);
+        REFUSE(MUSTER_INVALID_ARITY, "arity: %llu is below 2",
+               (unsigned long long)options->arity.value);
     if (options->flat_threshold.given && options->flat_threshold.value > UINT32_MAX)
         REFUSE(MUSTER_INVALID_ARGUMENT, "flat_threshold: too large");
     if (options->generations > MUSTER_GENERATION_COUNTED || options->roots > MUSTER_ROOT_ANY ||
@@ -54,7 +55,8 @@ static muster_status_t communicator_check_ranks(const engine_t *engine, const ui
     if (twice != MUSTER_NO_RANK)
         REFUSE(MUSTER_INVALID_RANK, "ranks: %u stands there twice", twice);
     if (!mine)
-        REFUSE(MUSTER_INVALID_RANK, "ranks: the caller's own rank %u is not among them", engine->rank);
+        REFUSE(MUSTER_INVALID_RANK, "ranks: the caller's own rank %u is not among them",
+               engine->rank);
     return MUSTER_OK;
 }
 
@@ -70,7 +72,8 @@ static muster_status_t communicator_make(engine_t *engine, const char *name, con
                                          muster_comm_t **comm)
 {
     creation_t *creation;
-    muster_status_t status = creation_start(engine, name, ranks, (uint32_t)count, options, &creation);
+    muster_status_t status =
+        creation_start(engine, name, ranks, (uint32_t)count, options, &creation);
     if (status != MUSTER_OK)
         return check_refuse(options->failure, NULL, status, "no memory to create \"%.64s\"", name);
     engine_wait(engine, communicator_settled, creation, INT64_MAX); /* it has its own deadline */
@@ -164,8 +167,8 @@ static int communicator_order(const void *one, const void *other)
 }
 
 /* Everybody's color and key, over the communicator's own next generation. */
-static muster_status_t communicator_exchange(muster_comm_t *comm, const place_t *own, place_t *places,
-                                             muster_failure_t *failure)
+static muster_status_t communicator_exchange(muster_comm_t *comm, const place_t *own,
+                                             place_t *places, muster_failure_t *failure)
 {
     muster_call_t call = {.failure = failure};
     if (!comm->clock.automatic_allowed)
@@ -204,8 +207,8 @@ muster_status_t muster_comm_split(muster_comm_t *comm, muster_optional_t color, 
         communicator_derive(comm, "split", color.value, name, sizeof name);
         muster_comm_t *made = NULL;
         if (color.given)
-            status = communicator_make(engine, name, ranks, count, options ? options : &comm->options,
-                                       &made);
+            status = communicator_make(engine, name, ranks, count,
+                                       options ? options : &comm->options, &made);
         engine_unlock(engine);
         if (status == MUSTER_OK)
             *part = made;
@@ -242,7 +245,8 @@ const char *muster_comm_name(const muster_comm_t *comm)
     return check_comm(comm) ? comm->name : "";
 }
 
-muster_status_t muster_comm_describe(const muster_comm_t *comm, muster_comm_description_t *description)
+muster_status_t muster_comm_describe(const muster_comm_t *comm,
+                                     muster_comm_description_t *description)
 {
     if (!check_comm(comm))
         return MUSTER_INVALID_HANDLE;

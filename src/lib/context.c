@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/farewell.h"
 #include "engine/request.h"
 #include "lib/check.h"
 #include "transport/tcp.h"
@@ -34,20 +35,24 @@ static int64_t context_timeout(muster_timeout_t timeout)
     return (int64_t)timeout.milliseconds * 1000000;
 }
 
-static muster_status_t context_tell(muster_failure_t *failure, muster_status_t status, const char *text)
+static muster_status_t context_tell(muster_failure_t *failure, muster_status_t status,
+                                    const char *text)
 {
     return check_refuse(failure, NULL, status, "%s", text);
 }
 
 /* ---- the transport ---- */
 
-static muster_status_t context_local(const muster_context_options_t *options, transport_t **transport)
+static muster_status_t context_local(const muster_context_options_t *options,
+                                     transport_t **transport)
 {
     muster_local_t *local = options->local;
     if (!options->rank.given)
-        return context_tell(options->failure, MUSTER_INVALID_ARGUMENT, "rank: not given, but local is");
+        return context_tell(options->failure, MUSTER_INVALID_ARGUMENT,
+                            "rank: not given, but local is");
     if (options->rank.value >= local->size)
-        return check_refuse(options->failure, NULL, MUSTER_INVALID_RANK, "rank: %llu is outside of 0..%u",
+        return check_refuse(options->failure, NULL, MUSTER_INVALID_RANK,
+                            "rank: %llu is outside of 0..%u",
                             (unsigned long long)options->rank.value, local->size - 1);
     muster_status_t status = mem_create(local->hub, (uint32_t)options->rank.value, transport);
     if (status != MUSTER_OK)
@@ -84,8 +89,9 @@ static muster_status_t context_connect(boot_t *boot, int64_t timeout, int64_t de
     uint8_t mine[TCP_ADDRESS_SIZE];
     tcp_address(transport, mine);
     uint8_t *all = malloc((size_t)options.size * TCP_ADDRESS_SIZE);
-    status = all ? boot_exchange(boot, mine, sizeof mine, all, deadline, failure)
-                 : context_tell(failure, MUSTER_NO_MEMORY, "no memory for the addresses of the job");
+    status =
+        all ? boot_exchange(boot, mine, sizeof mine, all, deadline, failure)
+            : context_tell(failure, MUSTER_NO_MEMORY, "no memory for the addresses of the job");
     if (status == MUSTER_OK)
         status = tcp_connect_table(transport, all, failure);
     free(all);
@@ -120,7 +126,8 @@ static bool context_guard(muster_context_t *context)
     return true;
 }
 
-static muster_status_t context_join(muster_context_t *context, const muster_context_options_t *options)
+static muster_status_t context_join(muster_context_t *context,
+                                    const muster_context_options_t *options)
 {
     int64_t now = context_clock();
     int64_t deadline = context->timeout > INT64_MAX - now ? INT64_MAX : now + context->timeout;
@@ -180,19 +187,17 @@ muster_status_t muster_context_create(const muster_context_options_t *options,
 
 static bool context_met(void *argument)
 {
-    return ((const muster_request_t *)argument)->state == REQUEST_FINISHED;
+    return farewell_is_over(argument);
 }
 
 /* The last meeting, so that nobody leaves while another still has to ask. */
 static void context_meet(muster_context_t *context)
 {
     engine_t *engine = context->engine;
-    request_arguments_t arguments = {.operation = OPERATION_BARRIER};
-    muster_request_t *request;
-    if (request_start(engine->farewell, &arguments, NULL, false, &request) != MUSTER_OK)
-        return;
-    engine_wait(engine, context_met, request, INT64_MAX); /* it has a deadline of its own */
-    request_release(request);
+    muster_timeout_t limit = {0};
+    farewell_ready(engine);
+    if (!engine_wait(engine, context_met, engine, engine_deadline(engine, limit, context->timeout)))
+        farewell_leave_alone(engine);
 }
 
 static bool context_flushed(void *argument)
@@ -273,6 +278,6 @@ const char *muster_version(void)
 {
 #define CONTEXT_TEXT(number) CONTEXT_QUOTE(number)
 #define CONTEXT_QUOTE(number) #number
-    return CONTEXT_TEXT(MUSTER_VERSION_MAJOR) "." CONTEXT_TEXT(MUSTER_VERSION_MINOR) "." CONTEXT_TEXT(
-        MUSTER_VERSION_PATCH);
+    return CONTEXT_TEXT(MUSTER_VERSION_MAJOR) "." CONTEXT_TEXT(
+        MUSTER_VERSION_MINOR) "." CONTEXT_TEXT(MUSTER_VERSION_PATCH);
 }

@@ -14,10 +14,10 @@ struct muster_local {
 
 struct muster_context {
     engine_t *engine;
-    boot_t *boot;         /* NULL: logical ranks */
+    boot_t *boot; /* NULL: logical ranks */
     keeper_t *keeper;
-    uint8_t *alive;       /* a page that a forked child finds zeroed */
-    int64_t timeout;      /* ns, INT64_MAX: none */
+    uint8_t *alive;  /* a page that a forked child finds zeroed */
+    int64_t timeout; /* ns, INT64_MAX: none */
 };
 
 /* Not NULL and not inherited by fork. */

@@ -68,10 +68,13 @@ static void keeper_progress(keeper_t *keeper)
 static void *keeper_run(void *argument)
 {
     keeper_t *keeper = argument;
-    struct pollfd descriptors[2] = {{.fd = keeper->stop, .events = POLLIN},
-                                    {.fd = keeper->boot ? boot_fd(keeper->boot) : -1, .events = POLLIN}};
+    struct pollfd descriptors[2] = {
+        {.fd = keeper->stop, .events = POLLIN},
+        {.fd = keeper->boot ? boot_fd(keeper->boot) : -1, .events = POLLIN}};
     bool ticks = keeper->mode == MUSTER_PROGRESS_KEEPER;
     bool busy = keeper->mode == MUSTER_PROGRESS_THREAD;
+    if (keeper->boot)
+        keeper_hear(keeper); /* what came with the last bytes of the start makes nothing readable */
     while (!atomic_load(&keeper->stopping)) {
         if (busy)
             keeper_progress(keeper);
