@@ -27,7 +27,7 @@ static void fuzz_wire_carrier(const uint8_t *bytes, size_t size, size_t rows)
 /* What is built passes its own check; of a length and a width, the product is the length. */
 static void fuzz_shapes(const uint8_t *bytes, size_t size)
 {
-    size_t lengths[ROWS_MAX], offsets[ROWS_MAX + 1];
+    size_t lengths[ROWS_MAX] = {0}, offsets[ROWS_MAX + 1];
     size_t rows = size / 8 < ROWS_MAX ? size / 8 : ROWS_MAX;
     for (size_t row = 0; row < rows; row++)
         lengths[row] = (size_t)wire_get_u64(bytes + row * 8);

@@ -33,8 +33,8 @@
 /* X(NAME, status of who is refused): what an acceptor answers. */
 #define HANDSHAKE_ANSWER_LIST(X)                                                                   \
     X(ACCEPT, MUSTER_OK)                                                                           \
-    X(RETRY, MUSTER_IN_PROGRESS)          /* try again: I am connecting to you myself */           \
-    X(DUPLICATE, MUSTER_DUPLICATE_RANK)   /* we are connected already */                           \
+    X(RETRY, MUSTER_IN_PROGRESS)        /* try again: I am connecting to you myself */             \
+    X(DUPLICATE, MUSTER_DUPLICATE_RANK) /* we are connected already */                             \
     X(VERSION, MUSTER_VERSION_MISMATCH)                                                            \
     X(STRANGER, MUSTER_NOT_AUTHENTICATED) /* another job, or ranks that cannot be */               \
     X(LOST, MUSTER_PEER_LOST)             /* you are counted as lost */
@@ -59,16 +59,16 @@ typedef enum handshake_state {
 
 typedef struct handshake {
     handshake_state_t state;
-    muster_status_t status; /* FAILED */
+    muster_status_t status;    /* FAILED */
     handshake_answer_t answer; /* given or, by a connector, received */
-    bool authentic;         /* the peer has shown the secret: status and peer_version are proven */
-    bool accepts;           /* role */
-    uint8_t step;           /* messages that were read whole */
-    uint32_t version;       /* own */
-    uint32_t peer_version;  /* from the peer's first message on */
-    uint32_t from;          /* acceptor: valid from ASKS on; before that, what the peer says */
+    bool authentic;        /* the peer has shown the secret: status and peer_version are proven */
+    bool accepts;          /* role */
+    uint8_t step;          /* messages that were read whole */
+    uint32_t version;      /* own */
+    uint32_t peer_version; /* from the peer's first message on */
+    uint32_t from;         /* acceptor: valid from ASKS on; before that, what the peer says */
     uint32_t to;
-    uint32_t size;          /* of the job */
+    uint32_t size; /* of the job */
     uint8_t job[HANDSHAKE_JOB_SIZE];
     uint8_t own_nonce[HANDSHAKE_NONCE_SIZE];
     uint8_t peer_nonce[HANDSHAKE_NONCE_SIZE];

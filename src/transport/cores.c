@@ -49,8 +49,8 @@ static uint32_t cores_quota(const char *directory)
     char text[64];
     unsigned long long quota, period;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", directory);
-    if (!cores_read(path, text, sizeof text) ||
-        sscanf(text, "%llu %llu", &quota, &period) != 2 || period == 0)
+    if (!cores_read(path, text, sizeof text) || sscanf(text, "%llu %llu", &quota, &period) != 2 ||
+        period == 0)
         return UINT32_MAX;
     unsigned long long whole = quota / period;
     return whole < 1 ? 1 : whole > UINT32_MAX ? UINT32_MAX : (uint32_t)whole;

@@ -15,11 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MEM_SMALL_PAYLOAD 256   /* items with room for this much are kept and used again */
-#define MEM_SPARE_MAX 64        /* so many of them */
-#define MEM_TAKES_MAX 2         /* a poll looks into its inbox so often */
-#define MEM_SPIN_NS 50000       /* a wait spins so long, where every rank has a processor */
-#define MEM_YIELDS 8            /* and yields so often, where not */
+#define MEM_SMALL_PAYLOAD 256 /* items with room for this much are kept and used again */
+#define MEM_SPARE_MAX 64      /* so many of them */
+#define MEM_TAKES_MAX 2       /* a poll looks into its inbox so often */
+#define MEM_SPIN_NS 50000     /* a wait spins so long, where every rank has a processor */
+#define MEM_YIELDS 8          /* and yields so often, where not */
 
 /* The bits of mem_endpoint_t::ready. */
 #define MEM_ITEMS 1u    /* the inbox may hold something */
@@ -38,10 +38,10 @@ typedef struct mem_item {
 } mem_item_t;
 
 typedef enum mem_loan_state {
-    MEM_LENT,    /* the spans are the sender's buffers */
-    MEM_OWNED,   /* the sender has forgotten it: the spans are a copy, freed with the loan */
-    MEM_TAKEN,   /* the receiver has what it wanted */
-    MEM_REVOKED  /* the buffers are the sender's again: the receiver gets nothing, but LOST */
+    MEM_LENT,   /* the spans are the sender's buffers */
+    MEM_OWNED,  /* the sender has forgotten it: the spans are a copy, freed with the loan */
+    MEM_TAKEN,  /* the receiver has what it wanted */
+    MEM_REVOKED /* the buffers are the sender's again: the receiver gets nothing, but LOST */
 } mem_loan_state_t;
 
 /*
@@ -115,8 +115,8 @@ typedef struct mem_transport {
     mem_item_t *used; /* small items to give back to the spares */
     size_t used_items;
     size_t used_bytes;
-    uint8_t *is_lost; /* by peer: sends fail */
-    uint8_t *is_told; /* by peer: LOST was told */
+    uint8_t *is_lost;                      /* by peer: sends fail */
+    uint8_t *is_told;                      /* by peer: LOST was told */
     uint8_t payload[TRANSPORT_INLINE_MAX]; /* of a lent message that is told whole */
 } mem_transport_t;
 
@@ -437,8 +437,8 @@ static muster_status_t mem_send(transport_t *transport, uint32_t peer,
     if (mem->is_lost[peer])
         return MUSTER_PEER_LOST;
     if (length <= TRANSPORT_INLINE_MAX) {
-        muster_status_t status = mem_send_copy(mem, &mem->hub->endpoints[peer], header, spans,
-                                               span_count, length);
+        muster_status_t status =
+            mem_send_copy(mem, &mem->hub->endpoints[peer], header, spans, span_count, length);
         if (status != MUSTER_IN_PROGRESS) {
             *done = status == MUSTER_OK;
             return status;
@@ -548,8 +548,8 @@ static bool mem_next_sent(mem_transport_t *mem, transport_event_t *event)
         mem->returned = loan->next_returned;
         bool tell = loan->listed;
         if (tell) {
-            *event = (transport_event_t){
-                .kind = TRANSPORT_SENT, .peer = loan->to, .token = loan->token};
+            *event =
+                (transport_event_t){.kind = TRANSPORT_SENT, .peer = loan->to, .token = loan->token};
             mem_loan_unlist(mem, loan);
         }
         mem_loan_release(loan);
@@ -635,8 +635,7 @@ static bool mem_next_lost(mem_transport_t *mem, transport_event_t *event)
         pthread_mutex_unlock(&loan->lock);
         mem_loan_unlist(mem, loan);
     }
-    *event = (transport_event_t){
-        .kind = TRANSPORT_LOST, .peer = closed.peer, .status = closed.why};
+    *event = (transport_event_t){.kind = TRANSPORT_LOST, .peer = closed.peer, .status = closed.why};
     return true;
 }
 
@@ -659,9 +658,8 @@ static bool mem_poll(transport_t *transport, transport_event_t *event)
     mem_end_borrowing(mem);
     if (mem->received) {
         mem->received = false;
-        *event = (transport_event_t){.kind = TRANSPORT_RECEIVED,
-                                     .peer = mem->received_peer,
-                                     .token = mem->received_token};
+        *event = (transport_event_t){
+            .kind = TRANSPORT_RECEIVED, .peer = mem->received_peer, .token = mem->received_token};
         return true;
     }
     for (int takes = 0;; takes++) {
@@ -800,7 +798,7 @@ muster_status_t mem_hub_create(uint32_t size, mem_hub_t **hub)
     new->closed = calloc((size_t)size * size, sizeof *new->closed);
     new->is_closed = calloc((size_t)size * size, 1);
     uint32_t made = 0;
-    if (new->closed != NULL && new->is_closed != NULL) {
+    if (new->closed != NULL &&new->is_closed != NULL) {
         for (; made < size; made++) {
             mem_endpoint_t *endpoint = &new->endpoints[made];
             if (pthread_mutex_init(&endpoint->lock, NULL) != 0)
@@ -808,8 +806,8 @@ muster_status_t mem_hub_create(uint32_t size, mem_hub_t **hub)
             atomic_init(&endpoint->ready, 0);
             endpoint->last = &endpoint->first;
             endpoint->returned_last = &endpoint->returned;
-            endpoint->closed = new->closed + (size_t)made * size;
-            endpoint->is_closed = new->is_closed + (size_t)made * size;
+            endpoint->closed = new->closed + (size_t)made *size;
+            endpoint->is_closed = new->is_closed + (size_t)made *size;
         }
     }
     if (made < size) {

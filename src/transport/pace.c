@@ -1,9 +1,9 @@
 #include "transport/pace.h"
 
-#define PACE_TRY 32                        /* every so many waits the other kind is tried */
-#define PACE_FIRST 8                       /* waits of both kinds in turn, to begin with */
-#define PACE_USEFUL ((int64_t)1000000)     /* ns; longer waits say nothing about pace */
-#define PACE_WEIGHT 8                      /* of the mean against one new duration */
+#define PACE_TRY 32                    /* every so many waits the other kind is tried */
+#define PACE_FIRST 8                   /* waits of both kinds in turn, to begin with */
+#define PACE_USEFUL ((int64_t)1000000) /* ns; longer waits say nothing about pace */
+#define PACE_WEIGHT 8                  /* of the mean against one new duration */
 
 bool pace_is_eager(pace_t *pace)
 {

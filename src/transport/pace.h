@@ -1,7 +1,7 @@
 /*
- * Whether a wait begins eagerly (spinning or yielding) or sleeps at once. Which is better depends on
- * who else wants the processors, and nobody tells: so it is learnt. The mean duration of waits of
- * both kinds is kept, the better kind is used, and the other one is tried now and then.
+ * Whether a wait begins eagerly (spinning or yielding) or sleeps at once. Which is better depends
+ * on who else wants the processors, and nobody tells: so it is learnt. The mean duration of waits
+ * of both kinds is kept, the better kind is used, and the other one is tried now and then.
  */
 #ifndef MUSTER_TRANSPORT_PACE_H
 #define MUSTER_TRANSPORT_PACE_H

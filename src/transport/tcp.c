@@ -221,8 +221,7 @@ static void tcp_forget(transport_t *transport, void *token)
         next = attempt->next;
         tcp_peer_t *peer = &tcp->peers[attempt->peer];
         if (!tcp_peer_forget(tcp, peer, token))
-            tcp_peer_lose(tcp, peer, MUSTER_NO_MEMORY,
-                          "there was no memory for a message to it");
+            tcp_peer_lose(tcp, peer, MUSTER_NO_MEMORY, "there was no memory for a message to it");
     }
 }
 
@@ -236,8 +235,7 @@ static bool tcp_tell_sent(tcp_transport_t *tcp, transport_event_t *event)
     tcp->sent = send->next;
     if (tcp->sent == NULL)
         tcp->sent_last = &tcp->sent;
-    *event = (transport_event_t){
-        .kind = TRANSPORT_SENT, .peer = send->peer, .token = send->token};
+    *event = (transport_event_t){.kind = TRANSPORT_SENT, .peer = send->peer, .token = send->token};
     free(send);
     return true;
 }
@@ -250,9 +248,8 @@ static bool tcp_tell_lost(tcp_transport_t *tcp, transport_event_t *event)
     tcp->lost = peer->next_lost;
     if (tcp->lost == NULL)
         tcp->lost_last = &tcp->lost;
-    *event = (transport_event_t){.kind = TRANSPORT_LOST,
-                                 .peer = (uint32_t)(peer - tcp->peers),
-                                 .status = peer->status};
+    *event = (transport_event_t){
+        .kind = TRANSPORT_LOST, .peer = (uint32_t)(peer - tcp->peers), .status = peer->status};
     return true;
 }
 
@@ -459,7 +456,9 @@ static bool tcp_spin(tcp_transport_t *tcp, int64_t begin, int64_t end)
     return false;
 }
 
-/* Sleeps until the limit, or until poll has something to do by the clock. False: nobody ended it. */
+/*
+ * Sleeps until the limit, or until poll has something to do by the clock. False: nobody ended it.
+ */
 static bool tcp_sleep(tcp_transport_t *tcp, int64_t limit)
 {
     bool ended = false;
@@ -585,12 +584,12 @@ static muster_status_t tcp_prepare(tcp_transport_t *tcp, const tcp_options_t *op
                               .cores = cores_usable(),
                               .local_ranks = 1};
     memcpy(tcp->secret, options->secret, sizeof tcp->secret);
-    tcp->identity = (handshake_identity_t){
-        .version = options->version != 0 ? options->version : WIRE_VERSION,
-        .rank = options->rank,
-        .size = options->size,
-        .mac = tcp_mac,
-        .mac_context = tcp};
+    tcp->identity =
+        (handshake_identity_t){.version = options->version != 0 ? options->version : WIRE_VERSION,
+                               .rank = options->rank,
+                               .size = options->size,
+                               .mac = tcp_mac,
+                               .mac_context = tcp};
     memcpy(tcp->identity.job, options->job, sizeof tcp->identity.job);
     tcp->connect_timeout = options->connect_timeout > 0 ? options->connect_timeout : TCP_CONNECT_NS;
     tcp->sent_last = &tcp->sent;

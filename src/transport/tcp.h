@@ -60,14 +60,14 @@ muster_status_t tcp_connect_table(transport_t *transport, const uint8_t *address
 
 /* What happened at the listening socket, since creation. */
 typedef struct tcp_counters {
-    uint64_t accepted;     /* connections that were taken from the listening socket */
-    uint64_t proven;       /* peers that showed the secret */
-    uint64_t garbage;      /* closed for bytes that no Muster says, strangers included */
-    uint64_t unproven;     /* closed for a wrong MAC */
-    uint64_t versions;     /* refused for their version */
-    uint64_t silent;       /* closed by the handshake's deadline or by the peer itself */
-    uint64_t evicted;      /* closed for a newer one, as the oldest */
-    uint64_t delays;       /* how often accepting was put off: failures, want of descriptors */
+    uint64_t accepted; /* connections that were taken from the listening socket */
+    uint64_t proven;   /* peers that showed the secret */
+    uint64_t garbage;  /* closed for bytes that no Muster says, strangers included */
+    uint64_t unproven; /* closed for a wrong MAC */
+    uint64_t versions; /* refused for their version */
+    uint64_t silent;   /* closed by the handshake's deadline or by the peer itself */
+    uint64_t evicted;  /* closed for a newer one, as the oldest */
+    uint64_t delays;   /* how often accepting was put off: failures, want of descriptors */
 } tcp_counters_t;
 tcp_counters_t tcp_counters(transport_t *transport);
 

@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TCP_NEXT_NS ((int64_t)250000000)      /* until the next address is tried as well */
-#define TCP_GIVE_UP_NS ((int64_t)2000000000)  /* after which one that does not answer gives way */
-#define TCP_HANDSHAKE_NS ((int64_t)5000000000)/* that a peer may take to its CHALLENGE */
+#define TCP_NEXT_NS ((int64_t)250000000)       /* until the next address is tried as well */
+#define TCP_GIVE_UP_NS ((int64_t)2000000000)   /* after which one that does not answer gives way */
+#define TCP_HANDSHAKE_NS ((int64_t)5000000000) /* that a peer may take to its CHALLENGE */
 #define TCP_PAUSE_FIRST_NS ((int64_t)10000000)
 #define TCP_PAUSE_MAX_NS ((int64_t)500000000)
 #define TCP_STEPS_MAX 64 /* addresses begun in one tick of an attempt */
@@ -69,8 +69,8 @@ void tcp_connect_end(tcp_transport_t *tcp, tcp_peer_t *peer)
 
 /* ---- The end of an attempt ------------------------------------------------------------------- */
 
-static void tcp_connect_failed(tcp_transport_t *tcp, tcp_attempt_t *attempt,
-                               muster_status_t status, const char *reason)
+static void tcp_connect_failed(tcp_transport_t *tcp, tcp_attempt_t *attempt, muster_status_t status,
+                               const char *reason)
 {
     char why[TCP_WHY_MAX];
     text_t text = text_over(why, sizeof why);
@@ -114,9 +114,8 @@ static bool tcp_connect_judge(tcp_transport_t *tcp, tcp_attempt_t *attempt)
 static void tcp_connect_expired(tcp_transport_t *tcp, tcp_attempt_t *attempt)
 {
     char reason[200], text[100];
-    const char *last = attempt->last_error == 0
-                           ? "no answer"
-                           : strerror_r(attempt->last_error, text, sizeof text);
+    const char *last =
+        attempt->last_error == 0 ? "no answer" : strerror_r(attempt->last_error, text, sizeof text);
     if (attempt->unproven > 0)
         tcp_connect_failed(tcp, attempt, MUSTER_NOT_AUTHENTICATED,
                            "who answers does not know the job's secret, or is of another job,");
@@ -351,8 +350,8 @@ static int64_t tcp_attempt_tick(tcp_transport_t *tcp, tcp_attempt_t *attempt, in
             return TCP_NEVER;
         attempt->resting = true;
         attempt->due = now + attempt->pause;
-        attempt->pause = attempt->pause * 2 < TCP_PAUSE_MAX_NS ? attempt->pause * 2
-                                                               : TCP_PAUSE_MAX_NS;
+        attempt->pause =
+            attempt->pause * 2 < TCP_PAUSE_MAX_NS ? attempt->pause * 2 : TCP_PAUSE_MAX_NS;
     }
     int64_t next = attempt->deadline;
     bool more = attempt->resting || attempt->next_endpoint < attempt->count;
@@ -367,8 +366,7 @@ static int64_t tcp_attempt_tick(tcp_transport_t *tcp, tcp_attempt_t *attempt, in
 int64_t tcp_connect_tick(tcp_transport_t *tcp, int64_t now)
 {
     int64_t next = TCP_NEVER;
-    for (tcp_attempt_t *attempt = tcp->attempts, *following; attempt != NULL;
-         attempt = following) {
+    for (tcp_attempt_t *attempt = tcp->attempts, *following; attempt != NULL; attempt = following) {
         following = attempt->next;
         int64_t time = tcp_attempt_tick(tcp, attempt, now);
         if (time < next)

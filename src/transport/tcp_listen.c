@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #define TCP_BACKLOG 4096
-#define TCP_SLOT_NS ((int64_t)5000000000)      /* that a handshake may take */
-#define TCP_FAILURES_MAX 256                   /* in a second; then accepting slows down */
-#define TCP_ACCEPTS_MAX 16                     /* at once */
+#define TCP_SLOT_NS ((int64_t)5000000000) /* that a handshake may take */
+#define TCP_FAILURES_MAX 256              /* in a second; then accepting slows down */
+#define TCP_ACCEPTS_MAX 16                /* at once */
 #define TCP_FAILURES_PAUSE_NS ((int64_t)10000000)
 #define TCP_DESCRIPTORS_PAUSE_NS ((int64_t)100000000)
 
@@ -251,8 +251,8 @@ static void tcp_slot_refused(tcp_transport_t *tcp, tcp_slot_t *slot)
         close(slot->descriptor);
         tcp_slot_free(tcp, slot);
     } else {
-        bool stranger = handshake->status == MUSTER_PROTOCOL ||
-                        handshake->answer == HANDSHAKE_STRANGER;
+        bool stranger =
+            handshake->status == MUSTER_PROTOCOL || handshake->answer == HANDSHAKE_STRANGER;
         tcp_slot_fail(tcp, slot, stranger ? &tcp->counters.garbage : &tcp->counters.unproven);
     }
 }

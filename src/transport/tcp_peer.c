@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-tcp_send_t *tcp_send_create(const uint8_t *header, const transport_span_t *spans,
-                            size_t span_count, size_t length, size_t skip, bool copied)
+tcp_send_t *tcp_send_create(const uint8_t *header, const transport_span_t *spans, size_t span_count,
+                            size_t length, size_t skip, bool copied)
 {
     tcp_send_t *send = malloc(sizeof *send + (copied ? length : 0));
     if (send == NULL)
@@ -106,8 +106,7 @@ static tcp_send_t *tcp_send_copy(const tcp_send_t *send)
         rest[count++] = (transport_span_t){.bytes = (uint8_t *)send->spans[i].bytes + offset,
                                            .length = send->spans[i].length - offset};
     }
-    tcp_send_t *copy =
-        tcp_send_create(send->header, rest, count, send->payload_left, 0, true);
+    tcp_send_t *copy = tcp_send_create(send->header, rest, count, send->payload_left, 0, true);
     if (copy != NULL)
         copy->header_left = send->header_left;
     return copy;
@@ -134,8 +133,7 @@ bool tcp_peer_forget(tcp_transport_t *tcp, tcp_peer_t *peer, void *token)
     return true;
 }
 
-void tcp_peer_lose(tcp_transport_t *tcp, tcp_peer_t *peer, muster_status_t status,
-                   const char *why)
+void tcp_peer_lose(tcp_transport_t *tcp, tcp_peer_t *peer, muster_status_t status, const char *why)
 {
     if (peer->state == TCP_LOST)
         return;

@@ -14,19 +14,19 @@
 #define MUSTER_TRANSPORT_TCP_PRIVATE_H
 
 #include "core/handshake.h"
-#include "transport/tcp.h"
 #include "transport/pace.h"
+#include "transport/tcp.h"
 #include "transport/tcp_address.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#define TCP_BUFFER_SIZE ((size_t)64 << 10)      /* of each connection, for reading */
-#define TCP_COPIED_MAX ((size_t)256 << 10)      /* of small messages that wait as copies, a peer */
-#define TCP_SLOTS 64                            /* handshakes of those who connect */
-#define TCP_TRIES 8                             /* addresses of a peer that are tried at once */
-#define TCP_EVENTS 64                           /* that are fetched from the kernel at once */
-#define TCP_DIRECT_MAX 3                        /* so many are read without asking which */
+#define TCP_BUFFER_SIZE ((size_t)64 << 10) /* of each connection, for reading */
+#define TCP_COPIED_MAX ((size_t)256 << 10) /* of small messages that wait as copies, a peer */
+#define TCP_SLOTS 64                       /* handshakes of those who connect */
+#define TCP_TRIES 8                        /* addresses of a peer that are tried at once */
+#define TCP_EVENTS 64                      /* that are fetched from the kernel at once */
+#define TCP_DIRECT_MAX 3                   /* so many are read without asking which */
 #define TCP_NEVER INT64_MAX
 #define TCP_WHY_MAX 400
 
@@ -34,9 +34,9 @@
 typedef enum tcp_tag {
     TCP_TAG_WAKE,
     TCP_TAG_LISTEN,
-    TCP_TAG_SLOT,   /* index */
-    TCP_TAG_TRY,    /* peer * TCP_TRIES + index */
-    TCP_TAG_STREAM  /* peer */
+    TCP_TAG_SLOT,  /* index */
+    TCP_TAG_TRY,   /* peer * TCP_TRIES + index */
+    TCP_TAG_STREAM /* peer */
 } tcp_tag_t;
 
 /* A message, or what is left of one, that waits to be written. */
@@ -64,8 +64,8 @@ typedef struct tcp_stream {
     bool unplaced;       /* HEADER was told, place has not answered */
     bool receiving;      /* a payload of `left` more bytes goes to spans, or nowhere */
     bool dropping;
-    bool doomed;         /* ends once what has arrived is read; in the list of doomed ones */
-    bool ended;          /* nothing more can be read; status and why are set */
+    bool doomed; /* ends once what has arrived is read; in the list of doomed ones */
+    bool ended;  /* nothing more can be read; status and why are set */
     muster_status_t status;
     char why[TCP_WHY_MAX];
     struct tcp_stream *next_doomed;
@@ -97,20 +97,20 @@ typedef struct tcp_attempt {
     uint32_t peer;
     bool resting; /* between two rounds: nothing is open */
     int64_t deadline;
-    int64_t due;     /* when the next address or round is due */
-    int64_t pause;   /* before the next round */
+    int64_t due;   /* when the next address or round is due */
+    int64_t pause; /* before the next round */
     uint32_t count;
     uint32_t next_endpoint;
     tcp_endpoint_t endpoints[TCP_ENDPOINTS_MAX];
     tcp_try_t tries[TCP_TRIES];
     /* How many of the round's addresses ended how. */
     uint32_t refused;
-    uint32_t absent;      /* no way there from here */
+    uint32_t absent; /* no way there from here */
     uint32_t unreachable;
     uint32_t unproven;
     uint32_t again;
     int last_error;
-    uint32_t other_version;       /* of who showed the secret, where versions differ */
+    uint32_t other_version;         /* of who showed the secret, where versions differ */
     muster_status_t proven_refusal; /* OK: none */
 } tcp_attempt_t;
 
@@ -183,7 +183,7 @@ typedef struct tcp_transport {
     atomic_bool pending;   /* poll may have something that no descriptor shows */
     atomic_bool attention; /* something other than a stream's arrival was seen */
     atomic_bool woken;
-    atomic_bool blocking;  /* a wait is, or soon will be, in the kernel */
+    atomic_bool blocking; /* a wait is, or soon will be, in the kernel */
     pace_t pace;
     _Atomic int64_t timer; /* when poll has something to do by the clock */
 } tcp_transport_t;
@@ -201,9 +201,9 @@ void tcp_nonce(uint8_t nonce[HANDSHAKE_NONCE_SIZE]);
 void tcp_socket_options(int descriptor);
 
 typedef enum tcp_progress {
-    TCP_WAITS,  /* for the peer */
-    TCP_MOVED,  /* the handshake's state tells: ASKS, DONE or FAILED */
-    TCP_CLOSED  /* the connection ended */
+    TCP_WAITS, /* for the peer */
+    TCP_MOVED, /* the handshake's state tells: ASKS, DONE or FAILED */
+    TCP_CLOSED /* the connection ended */
 } tcp_progress_t;
 /* Sends and reads what a handshake wants, without blocking. */
 tcp_progress_t tcp_handshake_move(int descriptor, handshake_t *handshake);
@@ -213,8 +213,8 @@ tcp_progress_t tcp_handshake_move(int descriptor, handshake_t *handshake);
  * length bytes of payload, of which skip bytes of header and payload are written; copied: not
  * borrowed.
  */
-tcp_send_t *tcp_send_create(const uint8_t *header, const transport_span_t *spans,
-                            size_t span_count, size_t length, size_t skip, bool copied);
+tcp_send_t *tcp_send_create(const uint8_t *header, const transport_span_t *spans, size_t span_count,
+                            size_t length, size_t skip, bool copied);
 void tcp_send_advance(tcp_send_t *send, size_t written);
 void tcp_peer_queue(tcp_transport_t *tcp, tcp_peer_t *peer, tcp_send_t *send);
 /* Takes the first, which is written. */
@@ -223,8 +223,7 @@ void tcp_peer_drop(tcp_transport_t *tcp, tcp_peer_t *peer);
 /* False where a copy had no memory: nothing was done to that message. */
 bool tcp_peer_forget(tcp_transport_t *tcp, tcp_peer_t *peer, void *token);
 /* Closes what there is to the peer; LOST follows. why: one line. */
-void tcp_peer_lose(tcp_transport_t *tcp, tcp_peer_t *peer, muster_status_t status,
-                   const char *why);
+void tcp_peer_lose(tcp_transport_t *tcp, tcp_peer_t *peer, muster_status_t status, const char *why);
 
 /* tcp_stream.c */
 /* Takes the descriptor over and begins to write what waits; false for want of memory. */

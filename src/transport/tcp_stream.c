@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TCP_PARTS_MAX 64               /* of one write */
+#define TCP_PARTS_MAX 64                /* of one write */
 #define TCP_DRAIN_MAX ((size_t)4 << 20) /* bytes that are read away at the end */
 
 bool tcp_stream_begin(tcp_transport_t *tcp, uint32_t peer_rank, int descriptor)
@@ -43,8 +43,8 @@ static void tcp_stream_drain(tcp_stream_t *stream)
 {
     shutdown(stream->descriptor, SHUT_WR);
     for (size_t read_away = 0; read_away < TCP_DRAIN_MAX;) {
-        ssize_t length = recv(stream->descriptor, stream->buffer, sizeof stream->buffer,
-                              MSG_DONTWAIT);
+        ssize_t length =
+            recv(stream->descriptor, stream->buffer, sizeof stream->buffer, MSG_DONTWAIT);
         if (length <= 0)
             return;
         read_away += (size_t)length;
@@ -153,8 +153,7 @@ static size_t tcp_send_parts(const tcp_send_t *send, struct iovec *parts, size_t
     size_t count = 0;
     if (send->header_left > 0 && room > 0)
         parts[count++] = (struct iovec){
-            .iov_base =
-                (void *)(uintptr_t)(send->header + WIRE_HEADER_SIZE - send->header_left),
+            .iov_base = (void *)(uintptr_t)(send->header + WIRE_HEADER_SIZE - send->header_left),
             .iov_len = send->header_left};
     for (size_t i = send->span; i < send->span_count && count < room; i++) {
         size_t offset = i == send->span ? send->span_offset : 0;

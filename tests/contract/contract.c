@@ -209,9 +209,8 @@ void contract_round(contract_t *contract)
 }
 
 /* The status; token: NULL where nothing is under way. */
-static muster_status_t contract_send_buffer(contract_rank_t *rank, uint32_t peer,
-                                            uint64_t sequence, size_t length, size_t span_count,
-                                            void **token)
+static muster_status_t contract_send_buffer(contract_rank_t *rank, uint32_t peer, uint64_t sequence,
+                                            size_t length, size_t span_count, void **token)
 {
     contract_buffer_t *buffer = contract_buffer(rank, sequence, length);
     contract_fill(sequence, buffer->bytes, length);
@@ -220,8 +219,8 @@ static muster_status_t contract_send_buffer(contract_rank_t *rank, uint32_t peer
     transport_span_t spans[TRANSPORT_SPANS_MAX];
     contract_spans(buffer->bytes, length, span_count, spans);
     bool done = false;
-    muster_status_t status = rank->transport->operations->send(
-        rank->transport, peer, header, spans, span_count, buffer, &done);
+    muster_status_t status = rank->transport->operations->send(rank->transport, peer, header, spans,
+                                                               span_count, buffer, &done);
     /* Header and spans' array are copied; the payload is only when it is done. */
     memset(header, 0xcc, sizeof header);
     memset(spans, 0xcc, sizeof spans);

@@ -73,7 +73,7 @@ typedef struct contract_rank {
     contract_event_t *events;
     size_t count;
     size_t room;
-    size_t sends_under_way; /* of contract_send: SENT is awaited */
+    size_t sends_under_way;     /* of contract_send: SENT is awaited */
     contract_buffer_t *buffers; /* all of them, freed at the end */
 } contract_rank_t;
 

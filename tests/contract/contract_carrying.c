@@ -6,8 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-static const size_t contract_sizes[] = {0,     1,     7,     4095,    4096,
-                                        4097,  65535, 65536, 1 << 20, 16 << 20};
+static const size_t contract_sizes[] = {0, 1, 7, 4095, 4096, 4097, 65535, 65536, 1 << 20, 16 << 20};
 #define CONTRACT_SIZES (sizeof contract_sizes / sizeof contract_sizes[0])
 
 START_TEST(every_size_in_every_number_of_spans)
@@ -148,8 +147,7 @@ START_TEST(a_forgotten_send_arrives_all_the_same)
     contract_in_order(&ranks[1], 0, 1 - before, before + 2);
     for (size_t i = told; i < ranks[0].count; i++)
         ck_assert_ptr_ne(ranks[0].events[i].token, buffer);
-    CONTRACT_UNTIL(&contract,
-                   ranks[0].transport->operations->flushed(ranks[0].transport));
+    CONTRACT_UNTIL(&contract, ranks[0].transport->operations->flushed(ranks[0].transport));
     contract_end(&contract);
 }
 END_TEST

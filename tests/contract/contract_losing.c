@@ -12,9 +12,9 @@ static void contract_refused(contract_rank_t *rank, uint32_t peer)
     transport_span_t span = {.bytes = &byte, .length = 1};
     bool done = false;
     contract_header(99, 1, header);
-    ck_assert_int_eq(rank->transport->operations->send(rank->transport, peer, header, &span, 1,
-                                                       &byte, &done),
-                     MUSTER_PEER_LOST);
+    ck_assert_int_eq(
+        rank->transport->operations->send(rank->transport, peer, header, &span, 1, &byte, &done),
+        MUSTER_PEER_LOST);
 }
 
 /* LOST was told once, as the last thing of that peer. */
@@ -92,8 +92,8 @@ START_TEST(a_loss_with_sends_under_way_gives_the_buffers_back)
     /* The others are not harmed. */
     contract_send(&ranks[0], 2, 0, 100000, 1);
     contract_send(&ranks[2], 0, 0, 100000, 1);
-    CONTRACT_UNTIL(&contract, contract_arrived(&ranks[0], 2) == 1 &&
-                                  contract_arrived(&ranks[2], 0) == 1);
+    CONTRACT_UNTIL(&contract,
+                   contract_arrived(&ranks[0], 2) == 1 && contract_arrived(&ranks[2], 0) == 1);
     contract_end(&contract);
 }
 END_TEST
@@ -166,8 +166,8 @@ START_TEST(a_peer_that_left_before_the_first_message)
     transport_span_t span = {.bytes = bytes, .length = 10000};
     bool done = false;
     contract_header(1, 10000, header);
-    muster_status_t status = rank->transport->operations->send(rank->transport, 1, header, &span,
-                                                               1, bytes, &done);
+    muster_status_t status =
+        rank->transport->operations->send(rank->transport, 1, header, &span, 1, bytes, &done);
     ck_assert(status == MUSTER_OK || status == MUSTER_PEER_LOST);
     int64_t begin = contract_deadline();
     CONTRACT_UNTIL(&contract, contract_find(rank, TRANSPORT_LOST, 1) != NULL);

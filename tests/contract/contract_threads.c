@@ -123,8 +123,7 @@ START_TEST(a_message_ends_a_wait)
     for (int i = 0; i < 50; i++) {
         contract.ranks[1].count = 0;
         pthread_t thread;
-        ck_assert_int_eq(
-            pthread_create(&thread, NULL, contract_receiver, &contract.ranks[1]), 0);
+        ck_assert_int_eq(pthread_create(&thread, NULL, contract_receiver, &contract.ranks[1]), 0);
         contract_send(&contract.ranks[0], 1, 0, 10, 1);
         contract_spend(i % 5 * 100000);
         contract_send(&contract.ranks[0], 1, 1, 10, 1);
@@ -164,8 +163,7 @@ static void *contract_stress(void *argument)
             size_t spans = 1 + contract_random(&random) % 4;
             if (to == worker->rank)
                 continue;
-            void *token =
-                contract_send(rank, to, n, contract_random(&random) % limit, spans);
+            void *token = contract_send(rank, to, n, contract_random(&random) % limit, spans);
             if (token != NULL && contract_random(&random) % 4 == 0) {
                 rank->transport->operations->forget(rank->transport, token);
                 rank->sends_under_way--;
@@ -178,8 +176,8 @@ static void *contract_stress(void *argument)
         for (; seen < rank->count; seen++) {
             const contract_event_t *event = &rank->events[seen];
             ck_assert_int_ne(event->kind, TRANSPORT_LOST);
-            arrived[event->peer] += event->kind == TRANSPORT_MESSAGE ||
-                                    event->kind == TRANSPORT_RECEIVED;
+            arrived[event->peer] +=
+                event->kind == TRANSPORT_MESSAGE || event->kind == TRANSPORT_RECEIVED;
         }
     }
     while (!rank->transport->operations->flushed(rank->transport))

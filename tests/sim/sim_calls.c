@@ -16,7 +16,9 @@ static uint64_t mix(uint64_t one, uint64_t other)
     return bits ^ (bits >> 28);
 }
 
-/* ---- Data -------------------------------------------------------------------------------------- */
+/*
+ * ---- Data --------------------------------------------------------------------------------------
+ */
 
 static uint64_t element(const sim_call_t *call, uint32_t source, uint32_t target, size_t index)
 {
@@ -77,7 +79,9 @@ static muster_status_t reduce_maps(void *context, const void *left, const void *
     return MUSTER_OK;
 }
 
-/* ---- Buffers ----------------------------------------------------------------------------------- */
+/*
+ * ---- Buffers -----------------------------------------------------------------------------------
+ */
 
 static uint64_t *words(size_t count)
 {
@@ -160,7 +164,9 @@ static void expect_rows(sim_buffers_t *buffers, uint32_t target_or_none)
     }
 }
 
-/* ---- Operations -------------------------------------------------------------------------------- */
+/*
+ * ---- Operations --------------------------------------------------------------------------------
+ */
 
 static void open_broadcast(sim_buffers_t *buffers)
 {

@@ -55,7 +55,9 @@ void sim_buffers_destroy(sim_buffers_t *buffers);
 /* Whether nothing was written beyond bounds; after success also whether every element is right. */
 bool sim_buffers_are_right(const sim_buffers_t *buffers, bool succeeded, char *why, size_t size);
 
-/* A call of chance: every operation, root, count and form is drawn. any_root: else the root is 0. */
+/*
+ * A call of chance: every operation, root, count and form is drawn. any_root: else the root is 0.
+ */
 sim_call_t sim_call_draw(uint64_t (*draw)(void *argument, uint64_t bound), void *argument,
                          uint32_t size, bool any_root);
 

@@ -1,7 +1,7 @@
 /*
  * Runs scripts on a simulated cluster (transport/sim.h): each rank is an actor whose step function
- * is called whenever its rank has something to do, until all have finished. One thread, one seed: what
- * failed once fails again.
+ * is called whenever its rank has something to do, until all have finished. One thread, one seed:
+ * what failed once fails again.
  *
  * A step makes what nonblocking calls it can make, tells its transport how long it wants to sleep
  * (`wait`), and returns. It is called first once at the start, then when the rank is ready.

@@ -55,7 +55,9 @@ static void share_jobs(sim_world_t *world, const sim_job_t *jobs, size_t count, 
     }
 }
 
-/* ---- Every operation (C401 to C421, C210) ------------------------------------------------------ */
+/*
+ * ---- Every operation (C401 to C421, C210) ------------------------------------------------------
+ */
 
 /* Each operation in each of its forms once, in an order of chance. */
 static size_t draw_all(sim_random_t *random, uint32_t size, sim_job_t *jobs)
@@ -119,7 +121,9 @@ START_TEST(every_operation)
 }
 END_TEST
 
-/* ---- Communicators ----------------------------------------------------------------------------- */
+/*
+ * ---- Communicators -----------------------------------------------------------------------------
+ */
 
 /* Five communicators, some overlapping, some without rank 0, used at once (C115, C209, case 11). */
 START_TEST(several_communicators)
@@ -157,7 +161,9 @@ START_TEST(several_communicators)
 }
 END_TEST
 
-/* ---- Generations ------------------------------------------------------------------------------- */
+/*
+ * ---- Generations -------------------------------------------------------------------------------
+ */
 
 /* Explicit generations within the window, each rank in an order of its own (C212). */
 START_TEST(generations_in_any_order)
@@ -258,7 +264,9 @@ START_TEST(a_thousand_calls_keep_step)
 }
 END_TEST
 
-/* ---- Figures ----------------------------------------------------------------------------------- */
+/*
+ * ---- Figures -----------------------------------------------------------------------------------
+ */
 
 /* One call alone: data messages and payload of every rank are the schedule's own figures (C615). */
 static sim_traffic_t count_one(uint32_t size, const muster_comm_options_t *form, sim_call_t call,
@@ -292,7 +300,9 @@ static sim_traffic_t count_one(uint32_t size, const muster_comm_options_t *form,
     return total;
 }
 
-/* Flat: 2(n-1) messages for a two-way operation, n-1 for a one-way one with local outcome (C313). */
+/*
+ * Flat: 2(n-1) messages for a two-way operation, n-1 for a one-way one with local outcome (C313).
+ */
 START_TEST(flat_messages_are_counted)
 {
     muster_comm_options_t flat = forms[1].options;
@@ -342,7 +352,9 @@ START_TEST(leaders_exchange_six_messages)
 }
 END_TEST
 
-/* ---- Creation ---------------------------------------------------------------------------------- */
+/*
+ * ---- Creation ----------------------------------------------------------------------------------
+ */
 
 typedef struct maker {
     engine_t *engine;
