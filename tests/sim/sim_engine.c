@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *reserve(void *memory, size_t size)
-{
-    void *grown = realloc(memory, size);
-    if (grown == NULL) {
-        abort();
-    }
-    return grown;
-}
-
 uint64_t sim_draw(void *random, uint64_t bound)
 {
     return sim_random_below(random, bound);
@@ -21,38 +12,18 @@ uint64_t sim_draw(void *random, uint64_t bound)
 
 /* ---- Safety ------------------------------------------------------------------------------------ */
 
-static bool members_have_started(const sim_world_t *world, uint32_t comm, uint64_t generation)
+/* The member's job of a generation, as far as it is known; hint: where it probably is. */
+static const sim_job_t *member_job(const sim_member_t *member, uint32_t comm, uint64_t generation,
+                                   size_t hint)
 {
-    for (uint32_t rank = 0; rank < world->size; rank++) {
-        const sim_member_t *member = &world->members[rank];
-        bool started = member->comms[comm] == NULL;
-        for (size_t i = 0; i < member->job_count && !started; i++) {
-            const sim_job_t *job = &member->jobs[i];
-            started = job->started && job->comm == comm && job->generation == generation;
-        }
-        if (!started) {
-            return false;
+    for (size_t i = 0; i <= member->started; i++) {
+        size_t index = i == 0 ? hint : i - 1;
+        if (index < member->started && member->jobs[index].started &&
+            member->jobs[index].comm == comm && member->jobs[index].generation == generation) {
+            return &member->jobs[index];
         }
     }
-    return true;
-}
-
-static sim_outcome_t *world_outcome(sim_world_t *world, uint32_t comm, uint64_t generation)
-{
-    for (size_t i = world->outcome_count; i > 0; i--) {
-        sim_outcome_t *outcome = &world->outcomes[i - 1];
-        if (outcome->comm == comm && outcome->generation == generation) {
-            return outcome;
-        }
-    }
-    if (world->outcome_count == world->outcome_size) {
-        world->outcome_size = world->outcome_size == 0 ? 64 : 2 * world->outcome_size;
-        world->outcomes = reserve(world->outcomes, world->outcome_size * sizeof *world->outcomes);
-    }
-    sim_outcome_t *outcome = &world->outcomes[world->outcome_count++];
-    *outcome =
-        (sim_outcome_t){.comm = comm, .generation = generation, .status = MUSTER_IN_PROGRESS};
-    return outcome;
+    return NULL;
 }
 
 /* Same status, culprit, field, and missing ranks. */
@@ -64,32 +35,54 @@ static bool failures_agree(const muster_failure_t *one, const muster_failure_t *
            memcmp(one->missing, other->missing, one->range_count * sizeof one->missing[0]) == 0;
 }
 
+static bool outcome_counts(const sim_world_t *world, const sim_job_t *job)
+{
+    return job->finished && !job->abandoned &&
+           (job->status != MUSTER_UNDECIDED || !world->allow_undecided);
+}
+
+/* Against the outcome of another rank: dead ones may have heard what nobody else will. */
+static void world_compare(sim_world_t *world, const sim_member_t *member, const sim_job_t *job,
+                          const sim_member_t *peer, const sim_job_t *other)
+{
+    if (!outcome_counts(world, other) || !sim_is_alive(world->cluster, peer->rank)) {
+        return;
+    }
+    if (other->status != job->status ||
+        (job->status != MUSTER_OK && !failures_agree(&other->failure, &job->failure))) {
+        snprintf(world->unsafe, sizeof world->unsafe,
+                 "generation %" PRIu64 " of communicator %u: %s on rank %u (%.120s), and %s on "
+                 "rank %u (%.120s)",
+                 job->generation, job->comm, muster_status_name(job->status), member->rank,
+                 job->failure.message, muster_status_name(other->status), peer->rank,
+                 other->failure.message);
+    }
+}
+
 /* A rank has learnt an outcome (C801, C401). */
 static void world_judge(sim_world_t *world, const sim_member_t *member, const sim_job_t *job)
 {
     const muster_comm_t *comm = member->comms[job->comm];
     muster_outcome_t kind =
         job->options.outcome == MUSTER_OUTCOME_DEFAULT ? comm->outcome : job->options.outcome;
-    if (kind != MUSTER_OUTCOME_UNIFORM || world->unsafe[0] != '\0' ||
-        (job->status == MUSTER_UNDECIDED && world->allow_undecided)) {
+    if (kind != MUSTER_OUTCOME_UNIFORM || !outcome_counts(world, job)) {
         return;
     }
-    sim_outcome_t *outcome = world_outcome(world, job->comm, job->generation);
-    if (job->status == MUSTER_OK && !members_have_started(world, job->comm, job->generation)) {
-        snprintf(world->unsafe, sizeof world->unsafe,
-                 "rank %u ended generation %" PRIu64 " of communicator %u before all had started",
-                 member->rank, job->generation, job->comm);
-    } else if (outcome->status == MUSTER_IN_PROGRESS) {
-        outcome->status = job->status;
-        outcome->failure = job->failure;
-    } else if (outcome->status != job->status ||
-               (job->status != MUSTER_OK && !failures_agree(&outcome->failure, &job->failure))) {
-        snprintf(world->unsafe, sizeof world->unsafe,
-                 "generation %" PRIu64 " of communicator %u: %s on rank %u (%.150s), before %s "
-                 "(%.150s)",
-                 job->generation, job->comm, muster_status_name(job->status), member->rank,
-                 job->failure.message, muster_status_name(outcome->status),
-                 outcome->failure.message);
+    for (uint32_t rank = 0; rank < world->size && world->unsafe[0] == '\0'; rank++) {
+        const sim_member_t *peer = &world->members[rank];
+        if (peer->comms[job->comm] == NULL) {
+            continue;
+        }
+        const sim_job_t *other =
+            member_job(peer, job->comm, job->generation, (size_t)(job - member->jobs));
+        if (other != NULL) {
+            world_compare(world, member, job, peer, other);
+        } else if (job->status == MUSTER_OK) {
+            snprintf(world->unsafe, sizeof world->unsafe,
+                     "rank %u ended generation %" PRIu64 " of communicator %u before rank %u had "
+                     "started",
+                     member->rank, job->generation, job->comm, rank);
+        }
     }
 }
 
@@ -168,6 +161,8 @@ static void job_interfere(sim_member_t *member, sim_job_t *job)
     if (job->abandon_after != 0 && age >= job->abandon_after) {
         request_release(job->request);
         job->request = NULL;
+        sim_buffers_destroy(job->buffers);
+        job->buffers = NULL;
         job->abandoned = true;
         job->finished = true;
         member->under_way--;
@@ -320,7 +315,8 @@ void sim_world_destroy(sim_world_t *world)
         engine_lock(member->engine);
         for (size_t i = member->job_count; i > 0; i--) {
             sim_job_t *job = &member->jobs[i - 1];
-            if (job->request != NULL) {
+            /* The engine frees those of a dead rank, which can give nothing up any more. */
+            if (job->request != NULL && sim_is_alive(world->cluster, rank)) {
                 request_release(job->request);
             }
         }
@@ -334,7 +330,6 @@ void sim_world_destroy(sim_world_t *world)
     sim_cluster_destroy(world->cluster);
     free(world->members);
     free(world->actors);
-    free(world->outcomes);
     free(world);
 }
 
@@ -387,6 +382,34 @@ bool sim_world_is_right(const sim_world_t *world)
             }
             if (why[0] != '\0' || !sim_buffers_are_right(job->buffers, true, why, sizeof why)) {
                 fprintf(stderr, "seed %" PRIu64 ": %s\n", sim_seed(world->cluster), why);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool job_is_sound(const sim_job_t *job, char *why, size_t size)
+{
+    if (!job->finished) {
+        snprintf(why, size, "has not finished");
+        return false;
+    }
+    return job->abandoned ||
+           sim_buffers_are_right(job->buffers,
+                                 job->refused == MUSTER_OK && job->status == MUSTER_OK, why, size);
+}
+
+bool sim_world_is_sound(const sim_world_t *world)
+{
+    for (uint32_t rank = 0; rank < world->size; rank++) {
+        const sim_member_t *member = &world->members[rank];
+        for (size_t i = 0; i < member->job_count; i++) {
+            char why[SIM_WHY_MAX] = "";
+            if (sim_is_alive(world->cluster, rank) &&
+                !job_is_sound(&member->jobs[i], why, sizeof why)) {
+                fprintf(stderr, "seed %" PRIu64 ": job %zu of rank %u: %s\n",
+                        sim_seed(world->cluster), i, rank, why);
                 return false;
             }
         }

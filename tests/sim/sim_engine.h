@@ -22,7 +22,7 @@ typedef struct sim_job {
     muster_call_t options;
     int64_t not_before;    /* ns of virtual time */
     int64_t cancel_after;  /* ns after its start; 0: never */
-    int64_t abandon_after; /* ns after its start the handle is destroyed; 0: never */
+    int64_t abandon_after; /* ns after its start its handle and buffers are destroyed; 0: never */
     uint64_t fail_at;      /* the user-defined reduction's call that fails; 0: none */
     /* What has come of it. */
     sim_buffers_t *buffers;
@@ -53,22 +53,12 @@ typedef struct sim_member {
     bool reverse; /* finished requests are freed at the end, last one first */
 } sim_member_t;
 
-/* The outcome of a generation as the first to know told it. */
-typedef struct sim_outcome {
-    uint32_t comm;
-    uint64_t generation;
-    muster_status_t status;
-    muster_failure_t failure;
-} sim_outcome_t;
-
 struct sim_world {
     sim_cluster_t *cluster;
     sim_plan_t plan; /* faults, limits: the test's to set before the run */
     uint32_t size;
     sim_member_t *members;
     void **actors;
-    sim_outcome_t *outcomes;
-    size_t outcome_count, outcome_size;
     char unsafe[SIM_WHY_MAX];
     bool allow_undecided; /* UNDECIDED may stand beside another outcome */
     bool print;           /* a run that does not end is printed; set at creation */
@@ -97,6 +87,12 @@ sim_report_t sim_world_run(sim_world_t *world);
 
 /* Every job ended well and with the right result, on every rank; prints what did not. */
 bool sim_world_is_right(const sim_world_t *world);
+
+/*
+ * For runs with faults: every living rank has finished every job, values are right where a job ended
+ * well, and nothing was written beyond bounds where it did not; prints what is not so.
+ */
+bool sim_world_is_sound(const sim_world_t *world);
 
 /* Draws from a generator: for sim_call_draw. */
 uint64_t sim_draw(void *random, uint64_t bound);
