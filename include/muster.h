@@ -337,7 +337,7 @@ typedef struct muster_traffic {
     uint64_t bytes_sent; /* payload */
     uint64_t messages_received;
     uint64_t bytes_received;
-    uint64_t control_messages;   /* sent: reports, queries, verdicts, grants */
+    uint64_t control_messages;   /* sent: reports, queries, states, verdicts */
     uint64_t early_messages;     /* received before their turn and kept */
     uint64_t late_messages;      /* received after their generation had ended and dropped */
     uint64_t bytes_copied;       /* by the library, between buffers of the process */

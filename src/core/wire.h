@@ -28,8 +28,6 @@
 /* X(NAME) */
 #define WIRE_KIND_LIST(X)                                                                          \
     X(DATA)    /* a phase's blocks */                                                              \
-    X(READY)   /* payload_length 8: a large DATA (its length is the payload) waits for a GRANT */  \
-    X(GRANT)   /* the receiver has room: send it */                                                \
     X(REPORT)  /* to the decider: a failure seen; payload: wire_failure */                         \
     X(QUERY)   /* from the decider: where are you? */                                              \
     X(STATE)   /* the answer; payload: wire_state */                                               \

@@ -266,26 +266,30 @@ void engine_hear_gone(engine_t *engine, uint32_t world_rank, engine_gone_t gone,
                                         gone == ENGINE_LEFT ? MUSTER_SHUT_DOWN : MUSTER_PEER_LOST);
 }
 
+static void engine_event(engine_t *engine, const transport_event_t *event)
+{
+    switch (event->kind) {
+    case TRANSPORT_MESSAGE:
+    case TRANSPORT_HEADER:
+    case TRANSPORT_RECEIVED:
+        message_event(engine, event);
+        break;
+    case TRANSPORT_SENT:
+        engine_sent(engine, event->token);
+        break;
+    case TRANSPORT_LOST:
+        engine_lost(engine, event->peer, event->status);
+        break;
+    }
+}
+
 void engine_progress(engine_t *engine)
 {
     transport_t *transport = engine->transport;
     transport_event_t event;
     engine->progressed++;
-    while (transport->operations->poll(transport, &event)) {
-        switch (event.kind) {
-        case TRANSPORT_MESSAGE:
-        case TRANSPORT_HEADER:
-        case TRANSPORT_RECEIVED:
-            message_event(engine, &event);
-            break;
-        case TRANSPORT_SENT:
-            engine_sent(engine, event.token);
-            break;
-        case TRANSPORT_LOST:
-            engine_lost(engine, event.peer, event.status);
-            break;
-        }
-    }
+    while (transport->operations->poll(transport, &event))
+        engine_event(engine, &event);
     engine_tick(engine);
     request_run_callbacks(engine);
 }
@@ -320,12 +324,32 @@ static void engine_sleep(engine_t *engine, int64_t until)
     engine->polling = false;
 }
 
+/* As engine_progress, but stops at the event that brings what is waited for: true then. */
+static bool engine_progress_until(engine_t *engine, bool (*done)(void *argument), void *argument)
+{
+    transport_t *transport = engine->transport;
+    transport_event_t event;
+    engine->progressed++;
+    while (transport->operations->poll(transport, &event)) {
+        engine_event(engine, &event);
+        if (done(argument))
+            break;
+    }
+    bool finished = done(argument);
+    if (!finished) {
+        engine_tick(engine);
+        finished = done(argument);
+    }
+    if (engine->callbacks)
+        request_run_callbacks(engine);
+    return finished;
+}
+
 bool engine_wait(engine_t *engine, bool (*done)(void *argument), void *argument, int64_t deadline)
 {
     bool finished = done(argument);
     while (!finished) {
-        engine_progress(engine);
-        finished = done(argument);
+        finished = engine_progress_until(engine, done, argument);
         if (finished || (deadline != INT64_MAX && engine_now(engine) >= deadline))
             break;
         engine_sleep(engine, deadline);

@@ -416,7 +416,7 @@ void message_event(engine_t *engine, const transport_event_t *event)
     wire_message_t message;
     bool valid =
         wire_decode(event->header, &message) && message.payload_length == event->payload_length;
-    if (!valid || message.kind == WIRE_READY || message.kind == WIRE_GRANT) {
+    if (!valid) {
         engine->bad_messages++;
         if (event->kind == TRANSPORT_HEADER)
             engine->transport->operations->place(engine->transport, event->peer, NULL, 0, NULL);

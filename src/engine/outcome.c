@@ -71,7 +71,9 @@ void outcome_free_record(record_t *record)
         free(record->inquiry->words);
     free(record->inquiry);
     free(record->failure);
+    free(record->reported);
     free(record->value);
+    record->reported = NULL;
     record->inquiry = NULL;
     record->failure = NULL;
     record->value = NULL;
@@ -299,6 +301,19 @@ static void outcome_name_missing(const muster_comm_t *comm, const inquiry_t *inq
         outcome_say(failure, ", though every rank has arrived");
 }
 
+/* Of those who live, one has not answered whether it knows an outcome: so there can be no other. */
+static void outcome_cannot_decide(const muster_comm_t *comm, const inquiry_t *inquiry,
+                                  muster_failure_t *failure)
+{
+    uint32_t silent = gate_next_awaited(&inquiry->gate, 0);
+    uint8_t operation = OPERATION_COUNT;
+    for (uint32_t rank = 0; rank < comm->size && operation == OPERATION_COUNT; rank++)
+        if (inquiry->answers[rank].answered && inquiry->answers[rank].state.started)
+            operation = inquiry->answers[rank].call.operation;
+    request_failure(comm, inquiry->failure.generation, operation, MUSTER_UNDECIDED, silent, failure);
+    outcome_say(failure, "rank %u has not told whether it knows the outcome", silent);
+}
+
 static void outcome_conclude(muster_comm_t *comm, record_t *record)
 {
     inquiry_t *inquiry = record->inquiry;
@@ -316,6 +331,8 @@ static void outcome_conclude(muster_comm_t *comm, record_t *record)
         return;
     }
     muster_failure_t failure = inquiry->failure;
+    if (comm->took_over && !gate_is_complete(&inquiry->gate))
+        outcome_cannot_decide(comm, inquiry, &failure);
     bool look = failure.status == MUSTER_IN_PROGRESS;
     bool differ =
         (look || failure.status == MUSTER_TIMED_OUT || failure.status == MUSTER_MISMATCH) &&
@@ -337,6 +354,12 @@ static void outcome_consider(muster_comm_t *comm, uint64_t generation,
     record_t *record = comm_record(comm, generation);
     if (!record)
         return;
+    if (record->state == RECORD_VALUE && !record->told) {
+        /* Who reports stops passing things on: those behind it must not wait for it. */
+        record->told = true;
+        outcome_tell_all(comm, record);
+        return;
+    }
     if (record->state != RECORD_OPEN) {
         if (from != comm->rank)
             outcome_send_verdict(comm, record, from);
@@ -398,19 +421,29 @@ void outcome_on_report(muster_comm_t *comm, const wire_message_t *message, const
         comm->engine->bad_messages++;
         return;
     }
-    /* Who reports here takes every lower rank for lost, and so does this rank from now on. */
-    while (comm->decider < comm->rank)
-        outcome_on_gone(comm, comm->decider, ENGINE_LOST);
     failure.generation = generation;
-    outcome_consider(comm, generation, &failure, message->source);
+    if (comm_is_decider(comm)) {
+        outcome_consider(comm, generation, &failure, message->source);
+        return;
+    }
+    /* Who reports here takes every lower rank for lost. This rank may hear the same soon; if it does
+     * not, the reporter is cut off from the decider, and the decider's word counts. */
+    record_t *record = comm_record(comm, generation);
+    if (!record || record->reported || !(record->reported = malloc(sizeof failure)))
+        return;
+    *record->reported = failure;
+    record->reporter = message->source;
 }
 
-void outcome_on_query(muster_comm_t *comm, const wire_message_t *message)
+/* Says where this rank is. What has been decided as far as it knows, stays: a failure goes to the new
+ * decider as the verdict that it is. */
+static void outcome_answer(muster_comm_t *comm, record_t *record, uint32_t asker, bool takeover)
 {
-    uint64_t generation = generation_public(message->generation);
-    record_t *record = outcome_plausible(comm, generation) ? comm_record(comm, generation) : NULL;
-    if (!record)
+    uint64_t generation = record->generation;
+    if (record->state == RECORD_FAILED) {
+        outcome_send_verdict(comm, record, asker);
         return;
+    }
     uint8_t bytes[WIRE_STATE_SIZE + COMM_SMALL];
     wire_state_t state;
     size_t length = WIRE_STATE_SIZE;
@@ -420,12 +453,25 @@ void outcome_on_query(muster_comm_t *comm, const wire_message_t *message)
         memcpy(bytes + length, record->value, record->value_length);
         length += record->value_length;
     }
-    if (message->label == QUERY_TAKEOVER && record->state == RECORD_OPEN)
+    if (takeover && record->state == RECORD_OPEN)
         record->fenced = true;
     wire_message_t answer = comm_message(comm, WIRE_STATE, generation, length);
     if (record->started)
         answer.call = record->call;
-    comm_send_control(comm, message->source, &answer, bytes);
+    comm_send_control(comm, asker, &answer, bytes);
+}
+
+void outcome_on_query(muster_comm_t *comm, const wire_message_t *message)
+{
+    uint64_t generation = generation_public(message->generation);
+    record_t *record = outcome_plausible(comm, generation) ? comm_record(comm, generation) : NULL;
+    if (!record)
+        return;
+    bool takeover = message->label == QUERY_TAKEOVER;
+    if (takeover && comm->decider != message->source)
+        record->asker = message->source + 1; /* answered when its turn has come here, too */
+    else
+        outcome_answer(comm, record, message->source, takeover);
 }
 
 void outcome_on_state(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload)
@@ -468,8 +514,8 @@ void outcome_on_verdict(muster_comm_t *comm, const wire_message_t *message, cons
     record_t *record = comm_record(comm, generation);
     if (!record || record->state != RECORD_OPEN)
         return;
-    if (record->fenced && comm_is_lost(comm, message->source))
-        return; /* of a decider that another has replaced */
+    if (message->source != comm->decider && !record->inquiry)
+        return; /* of a decider that another has replaced, or of one before its turn */
     muster_request_t *request = outcome_request(comm, generation);
     if (message->label == VERDICT_VALUE) {
         if (!record->started || message->payload_length > COMM_SMALL)
@@ -486,6 +532,10 @@ void outcome_on_verdict(muster_comm_t *comm, const wire_message_t *message, cons
         return;
     }
     outcome_store_failure(record, &failure);
+    if (record->inquiry) { /* the lost decider had decided, and told somebody */
+        outcome_drop_inquiry(comm, record);
+        outcome_tell_all(comm, record);
+    }
     if (request)
         request_finish(request, failure.status, &failure);
 }
@@ -509,11 +559,30 @@ static void outcome_report_gone(muster_comm_t *comm, muster_request_t *request, 
     outcome_report(comm, request->generation, &failure);
 }
 
+/* Another rank's turn has come to decide: what had to wait for that. */
+static void outcome_catch_up(muster_comm_t *comm)
+{
+    for (size_t i = 0; i < COMM_RECORDS; i++) {
+        record_t *record = &comm->records[i];
+        if (record->asker == comm->decider + 1) {
+            record->asker = 0;
+            outcome_answer(comm, record, comm->decider, true);
+        }
+        if (record->reported && comm_is_decider(comm)) {
+            muster_failure_t failure = *record->reported;
+            free(record->reported);
+            record->reported = NULL;
+            outcome_consider(comm, record->generation, &failure, record->reporter);
+        }
+    }
+}
+
 void outcome_on_gone(muster_comm_t *comm, uint32_t rank, engine_gone_t how)
 {
     if (comm_is_lost(comm, rank) || rank == comm->rank)
         return;
     bool was_decider = rank == comm->decider;
+    uint32_t before = comm->decider;
     comm->lost[rank / 64] |= UINT64_C(1) << rank % 64;
     comm->has_lost = true;
     while (comm_is_lost(comm, comm->decider))
@@ -536,6 +605,8 @@ void outcome_on_gone(muster_comm_t *comm, uint32_t rank, engine_gone_t how)
         if (record->inquiry && gate_step(&record->inquiry->gate, event, 0) == GATE_COMPLETE)
             outcome_conclude(comm, record);
     }
+    if (comm->decider != before)
+        outcome_catch_up(comm);
 }
 
 void outcome_tick(muster_comm_t *comm, int64_t now)

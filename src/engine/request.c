@@ -75,7 +75,14 @@ void request_report(muster_request_t *request, const muster_failure_t *failure)
         from = now;
     request->state = REQUEST_FAILING;
     request->give_up = from + ENGINE_GRACE;
-    outcome_report(request->comm, request->generation, failure);
+    muster_comm_t *comm = request->comm;
+    uint64_t generation = request->generation;
+    outcome_report(comm, generation, failure);
+    /* Too late: the value had been decided, here, and now everybody has been told. */
+    const record_t *record = comm_record(comm, generation);
+    if (record && record->state == RECORD_VALUE &&
+        comm->operations[generation % GENERATION_WINDOW] == request)
+        request_finish(request, MUSTER_OK, NULL);
 }
 
 /* ---- phases ---- */
@@ -761,7 +768,7 @@ void request_finish_with_value(muster_request_t *request, const uint8_t *value, 
             return;
         }
         request_forget(request); /* nothing may write there behind the value */
-        if (length > 0 && request->receive.base)
+        if (length > 0 && request->receive.base && !request->abandoned)
             memcpy(request->receive.base, value, length);
         outcome_keep_value(request->comm, request->generation, value, length);
     }
