@@ -6,8 +6,8 @@
  * all. A peer that is quicker may connect before the own table is there.
  *
  * Who connects shows the job's secret first (core/handshake.h), and so does who is connected to;
- * before that nothing is allocated for a peer. Where two ranks connect to each other at once, the
- * lower rank's connection is the one that stays.
+ * before that nothing is allocated for a peer. Where two ranks connect to each other at once, one
+ * connection stays: the lower rank's, unless the higher one's is through before it.
  *
  * Wherever it ends, a connection's end is told as LOST once what had arrived is delivered:
  * PEER_LOST for a peer that is gone or refuses connections, UNREACHABLE, VERSION_MISMATCH,

@@ -67,6 +67,16 @@ void tcp_connect_end(tcp_transport_t *tcp, tcp_peer_t *peer)
     peer->state = TCP_IDLE;
 }
 
+bool tcp_connect_is_shown(const tcp_attempt_t *attempt)
+{
+    for (size_t i = 0; i < TCP_TRIES; i++) {
+        if (attempt->tries[i].descriptor >= 0 && attempt->tries[i].connected &&
+            attempt->tries[i].handshake.step > 0)
+            return true;
+    }
+    return false;
+}
+
 /* ---- The end of an attempt ------------------------------------------------------------------- */
 
 static void tcp_connect_failed(tcp_transport_t *tcp, tcp_attempt_t *attempt, muster_status_t status,

@@ -204,7 +204,9 @@ void tcp_listen_accept(tcp_transport_t *tcp)
 }
 
 /*
- * What a rank that has shown the secret hears. Of two that connect at once the lower one goes on.
+ * What a rank that has shown the secret hears. Where both have shown it to each other, on two
+ * connections, each might accept the other's and so end its own: the lower rank's goes on. A
+ * connection on which it was not yet shown cannot have been accepted, and is given up.
  */
 static handshake_answer_t tcp_slot_decide(const tcp_transport_t *tcp, uint32_t from)
 {
@@ -213,7 +215,8 @@ static handshake_answer_t tcp_slot_decide(const tcp_transport_t *tcp, uint32_t f
         return HANDSHAKE_DUPLICATE;
     if (peer->closed)
         return HANDSHAKE_LOST;
-    if (peer->state == TCP_CONNECTING && !peer->attempt->resting && tcp->base.rank < from)
+    if (peer->state == TCP_CONNECTING && tcp->base.rank < from &&
+        tcp_connect_is_shown(peer->attempt))
         return HANDSHAKE_RETRY;
     return HANDSHAKE_ACCEPT;
 }

@@ -256,6 +256,8 @@ void tcp_listen_close(tcp_transport_t *tcp);
 
 /* tcp_connect.c */
 bool tcp_connect_begin(tcp_transport_t *tcp, uint32_t peer);
+/* Whether the peer may accept one of the attempt's connections: its proof is under way. */
+bool tcp_connect_is_shown(const tcp_attempt_t *attempt);
 void tcp_connect_try(tcp_transport_t *tcp, uint32_t peer, uint32_t index);
 int64_t tcp_connect_tick(tcp_transport_t *tcp, int64_t now);
 /* Gives up quietly: another connection to the peer is up, or it is lost. */
