@@ -23,7 +23,7 @@ static bool call_same_reduction(const call_t *one, const call_t *other)
 
 call_field_t call_compare(const call_t *one, const call_t *other)
 {
-    if (one->operation != other->operation)
+    if (call_form(one) != call_form(other))
         return CALL_FIELD_OPERATION;
     if (one->mode != other->mode)
         return CALL_FIELD_MODE;
@@ -48,7 +48,7 @@ uint64_t call_value(const call_t *call, call_field_t field)
     case CALL_FIELD_NONE:
         return 0;
     case CALL_FIELD_OPERATION:
-        return call->operation;
+        return call_form(call);
     case CALL_FIELD_MODE:
         return call->mode;
     case CALL_FIELD_OUTCOME:
@@ -92,9 +92,23 @@ const char *call_field_name(call_field_t field)
     return "";
 }
 
+uint8_t call_form(const call_t *call)
+{
+    return (uint8_t)(call->operation | (call->rows ? OPERATION_ROWS : 0));
+}
+
 const char *operation_name(uint8_t operation)
 {
-    return operation < OPERATION_COUNT ? operation_traits[operation].name : "?";
+    switch (operation) {
+    case OPERATION_GATHERV | OPERATION_ROWS:
+        return "gather_rows";
+    case OPERATION_SCATTERV | OPERATION_ROWS:
+        return "scatter_rows";
+    case OPERATION_ALLTOALLV | OPERATION_ROWS:
+        return "alltoall_rows";
+    default:
+        return operation < OPERATION_COUNT ? operation_traits[operation].name : "?";
+    }
 }
 
 bool operation_is_rooted(operation_t operation)

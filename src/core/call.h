@@ -46,6 +46,7 @@ typedef struct call {
     uint8_t op_kind;   /* muster_op_kind_t; NONE where nothing is reduced */
     bool commutative;
     bool initial;      /* exscan: an initial value is given */
+    bool rows;         /* gatherv, scatterv, alltoallv: receivers learn how long rows are */
     uint32_t root;     /* 0 where there is none */
     uint64_t datatype; /* muster_datatype_t; 0 for a barrier */
     uint64_t count;    /* elements a rank; 0 in the v-operations, whose counts may differ */
@@ -72,7 +73,13 @@ call_field_t call_compare(const call_t *one, const call_t *other);
  */
 uint64_t call_value(const call_t *call, call_field_t field);
 const char *call_field_name(call_field_t field); /* "count"; "" for none */
-const char *operation_name(uint8_t operation);   /* "allreduce"; "?" for an unknown one */
+/*
+ * "allreduce"; "?" for an unknown one. Also for what call_form gives: "gather_rows".
+ */
+const char *operation_name(uint8_t operation);
+/* The operation, in the form with rows with OPERATION_ROWS added. */
+#define OPERATION_ROWS 128u
+uint8_t call_form(const call_t *call);
 bool operation_is_rooted(operation_t operation);
 bool operation_is_reducing(operation_t operation);
 bool operation_is_ragged(operation_t operation);

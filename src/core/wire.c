@@ -53,7 +53,8 @@ static bool wire_is_zero(const uint8_t *bytes, size_t size)
 #define WIRE_FLAG_LOCAL 2u
 #define WIRE_FLAG_COMMUTATIVE 4u
 #define WIRE_FLAG_INITIAL 8u
-#define WIRE_FLAGS 15u
+#define WIRE_FLAG_ROWS 16u
+#define WIRE_FLAGS 31u
 
 static bool wire_is_datatype(uint64_t datatype)
 {
@@ -80,6 +81,8 @@ static uint8_t wire_flags(const call_t *call)
         flags |= WIRE_FLAG_COMMUTATIVE;
     if (call->initial)
         flags |= WIRE_FLAG_INITIAL;
+    if (call->rows)
+        flags |= WIRE_FLAG_ROWS;
     return (uint8_t)flags;
 }
 
@@ -140,6 +143,7 @@ bool wire_decode(const uint8_t bytes[WIRE_HEADER_SIZE], wire_message_t *message)
                 .op_kind = bytes[4],
                 .commutative = (flags & WIRE_FLAG_COMMUTATIVE) != 0,
                 .initial = (flags & WIRE_FLAG_INITIAL) != 0,
+                .rows = (flags & WIRE_FLAG_ROWS) != 0,
                 .root = wire_get_u32(bytes + 44),
                 .datatype = wire_get_u64(bytes + 48),
                 .count = wire_get_u64(bytes + 56),

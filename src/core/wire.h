@@ -13,8 +13,8 @@
  *     64  op_identity (8)
  *     72
  *
- * flags: bit 0 explicit generation, bit 1 local outcome, bit 2 commutative, bit 3 initial value;
- * the others are zero.
+ * flags: bit 0 explicit generation, bit 1 local outcome, bit 2 commutative, bit 3 initial value,
+ * bit 4 rows; the others are zero.
  */
 #ifndef MUSTER_CORE_WIRE_H
 #define MUSTER_CORE_WIRE_H

@@ -77,6 +77,15 @@ START_TEST(operations_have_names_that_fit_a_failure)
     ck_assert_str_eq(operation_name(OPERATION_ALLREDUCE), "allreduce");
     ck_assert_str_eq(operation_name(OPERATION_COUNT), "?");
     ck_assert_str_eq(operation_name(255), "?");
+    const call_t forms[] = {{.operation = OPERATION_GATHERV, .rows = true},
+                            {.operation = OPERATION_SCATTERV, .rows = true},
+                            {.operation = OPERATION_ALLTOALLV, .rows = true},
+                            {.operation = OPERATION_GATHERV}};
+    ck_assert_str_eq(operation_name(call_form(&forms[0])), "gather_rows");
+    ck_assert_str_eq(operation_name(call_form(&forms[1])), "scatter_rows");
+    ck_assert_str_eq(operation_name(call_form(&forms[2])), "alltoall_rows");
+    ck_assert_str_eq(operation_name(call_form(&forms[3])), "gatherv");
+    ck_assert_str_eq(operation_name(OPERATION_BARRIER | OPERATION_ROWS), "?");
     ck_assert_str_eq(call_field_name(CALL_FIELD_NONE), "");
     ck_assert(operation_is_rooted(OPERATION_SCATTERV) && operation_is_ragged(OPERATION_SCATTERV));
     ck_assert(!operation_is_reducing(OPERATION_SCATTERV) && operation_is_reducing(OPERATION_SCAN));
@@ -119,6 +128,17 @@ START_TEST(calls_differ_in_each_agreed_part)
 }
 END_TEST
 
+START_TEST(a_form_with_rows_is_another_operation)
+{
+    const call_t lengths = {.operation = OPERATION_GATHERV, .datatype = MUSTER_I32};
+    call_t rows = lengths;
+    rows.rows = true;
+    ck_assert_int_eq(call_compare(&lengths, &rows), CALL_FIELD_OPERATION);
+    ck_assert_uint_ne(call_value(&lengths, CALL_FIELD_OPERATION),
+                      call_value(&rows, CALL_FIELD_OPERATION));
+}
+END_TEST
+
 START_TEST(reductions_differ_in_kind_order_and_identity)
 {
     call_t call = {.op_kind = MUSTER_OP_USER, .commutative = true, .op_identity = 5};
@@ -143,6 +163,7 @@ int main(void)
     tcase_add_test(tests, the_scope_says_what_has_to_be_rebuilt);
     tcase_add_test(tests, operations_have_names_that_fit_a_failure);
     tcase_add_test(tests, calls_differ_in_each_agreed_part);
+    tcase_add_test(tests, a_form_with_rows_is_another_operation);
     tcase_add_test(tests, reductions_differ_in_kind_order_and_identity);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

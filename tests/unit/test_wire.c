@@ -62,6 +62,7 @@ static wire_message_t random_message(void)
                  .op_kind = (uint8_t)random_below(MUSTER_OP_KIND_COUNT),
                  .commutative = random_below(2) == 1,
                  .initial = random_below(2) == 1,
+                 .rows = random_below(2) == 1,
                  .root = (uint32_t)random_number(),
                  .datatype = datatypes[random_below(sizeof datatypes / sizeof *datatypes)],
                  .count = random_number(),
@@ -180,7 +181,7 @@ START_TEST(corrupted_headers_are_rejected) /* C922 */
                 bool good;
             } bounded[] = {{0, value > 0 && value < WIRE_KIND_COUNT},
                            {1, value < OPERATION_COUNT},
-                           {3, value < 16},
+                           {3, value < 32},
                            {4, value < MUSTER_OP_KIND_COUNT},
                            {5, value == 0},
                            {6, value == 0},
