@@ -97,6 +97,13 @@ uint8_t call_form(const call_t *call)
     return (uint8_t)(call->operation | (call->rows ? OPERATION_ROWS : 0));
 }
 
+bool operation_is_form(uint8_t form)
+{
+    return form < OPERATION_COUNT || form == (OPERATION_GATHERV | OPERATION_ROWS) ||
+           form == (OPERATION_SCATTERV | OPERATION_ROWS) ||
+           form == (OPERATION_ALLTOALLV | OPERATION_ROWS);
+}
+
 const char *operation_name(uint8_t operation)
 {
     switch (operation) {

@@ -80,6 +80,8 @@ const char *operation_name(uint8_t operation);
 /* The operation, in the form with rows with OPERATION_ROWS added. */
 #define OPERATION_ROWS 128u
 uint8_t call_form(const call_t *call);
+/* Whether call_form may give it: an operation, or one of the three that have a form with rows. */
+bool operation_is_form(uint8_t form);
 bool operation_is_rooted(operation_t operation);
 bool operation_is_reducing(operation_t operation);
 bool operation_is_ragged(operation_t operation);

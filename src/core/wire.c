@@ -91,7 +91,8 @@ void wire_encode(const wire_message_t *message, uint8_t bytes[WIRE_HEADER_SIZE])
     const call_t *call = &message->call;
     MUSTER_ASSERT(message->kind > WIRE_NONE && message->kind < WIRE_KIND_COUNT);
     MUSTER_ASSERT(message->payload_length <= WIRE_PAYLOAD_MAX);
-    MUSTER_ASSERT(call->operation < OPERATION_COUNT && call->op_kind < MUSTER_OP_KIND_COUNT);
+    MUSTER_ASSERT(call->operation < OPERATION_COUNT && operation_is_form(call_form(call)));
+    MUSTER_ASSERT(call->op_kind < MUSTER_OP_KIND_COUNT);
     MUSTER_ASSERT(wire_is_datatype(call->datatype) && message->generation != UINT64_MAX);
     memset(bytes, 0, WIRE_HEADER_SIZE);
     bytes[0] = message->kind;
@@ -114,10 +115,12 @@ void wire_encode(const wire_message_t *message, uint8_t bytes[WIRE_HEADER_SIZE])
 
 static bool wire_is_header(const uint8_t bytes[WIRE_HEADER_SIZE])
 {
+    const call_t form = {.operation = bytes[1], .rows = (bytes[3] & WIRE_FLAG_ROWS) != 0};
     return bytes[0] > WIRE_NONE && bytes[0] < WIRE_KIND_COUNT && bytes[1] < OPERATION_COUNT &&
-           (bytes[3] & ~WIRE_FLAGS) == 0 && bytes[4] < MUSTER_OP_KIND_COUNT &&
-           wire_is_zero(bytes + 5, 3) && wire_get_u64(bytes + 8) <= WIRE_PAYLOAD_MAX &&
-           wire_get_u64(bytes + 24) != UINT64_MAX && wire_is_datatype(wire_get_u64(bytes + 48));
+           operation_is_form(call_form(&form)) && (bytes[3] & ~WIRE_FLAGS) == 0 &&
+           bytes[4] < MUSTER_OP_KIND_COUNT && wire_is_zero(bytes + 5, 3) &&
+           wire_get_u64(bytes + 8) <= WIRE_PAYLOAD_MAX && wire_get_u64(bytes + 24) != UINT64_MAX &&
+           wire_is_datatype(wire_get_u64(bytes + 48));
 }
 
 bool wire_decode(const uint8_t bytes[WIRE_HEADER_SIZE], wire_message_t *message)
@@ -246,7 +249,8 @@ bool wire_decode_failure(const uint8_t *bytes, size_t size, muster_failure_t *fa
 
 void wire_encode_state(const wire_state_t *state, uint8_t bytes[WIRE_STATE_SIZE])
 {
-    MUSTER_ASSERT(state->last_operation <= OPERATION_COUNT);
+    MUSTER_ASSERT(state->last_operation == OPERATION_COUNT ||
+                  operation_is_form(state->last_operation));
     memset(bytes, 0, WIRE_STATE_SIZE);
     bytes[0] = (uint8_t)((state->started ? WIRE_STATE_STARTED : 0) |
                          (state->has_value ? WIRE_STATE_HAS_VALUE : 0));
@@ -257,7 +261,8 @@ void wire_encode_state(const wire_state_t *state, uint8_t bytes[WIRE_STATE_SIZE]
 bool wire_decode_state(const uint8_t *bytes, size_t size, wire_state_t *state)
 {
     if (size != WIRE_STATE_SIZE || (bytes[0] & ~(WIRE_STATE_STARTED | WIRE_STATE_HAS_VALUE)) != 0 ||
-        bytes[1] > OPERATION_COUNT || !wire_is_zero(bytes + 2, 6))
+        (bytes[1] != OPERATION_COUNT && !operation_is_form(bytes[1])) ||
+        !wire_is_zero(bytes + 2, 6))
         return false;
     *state = (wire_state_t){
         .started = (bytes[0] & WIRE_STATE_STARTED) != 0,

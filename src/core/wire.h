@@ -83,7 +83,7 @@ bool wire_decode_failure(const uint8_t *bytes, size_t size, muster_failure_t *fa
 typedef struct wire_state {
     bool started;
     bool has_value;
-    uint8_t last_operation; /* OPERATION_COUNT: none */
+    uint8_t last_operation; /* as call_form has it; OPERATION_COUNT: none */
     uint64_t last_generation;
 } wire_state_t;
 void wire_encode_state(const wire_state_t *state, uint8_t bytes[WIRE_STATE_SIZE]);

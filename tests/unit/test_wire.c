@@ -44,8 +44,15 @@ static const uint64_t datatypes[] = {0,
                                      MUSTER_BF16,
                                      MUSTER_USER_DATATYPE(UINT64_C(1) << 40)};
 
+static bool has_rows(unsigned operation)
+{
+    return operation == OPERATION_GATHERV || operation == OPERATION_SCATTERV ||
+           operation == OPERATION_ALLTOALLV;
+}
+
 static wire_message_t random_message(void)
 {
+    uint8_t operation = (uint8_t)random_below(OPERATION_COUNT);
     return (wire_message_t){
         .kind = (uint8_t)(1 + random_below(WIRE_KIND_COUNT - 1)),
         .label = (uint8_t)random_below(256),
@@ -56,13 +63,13 @@ static wire_message_t random_message(void)
         .group_left = (uint32_t)random_number(),
         .group_right = (uint32_t)random_number(),
         .source = (uint32_t)random_number(),
-        .call = {.operation = (uint8_t)random_below(OPERATION_COUNT),
+        .call = {.operation = operation,
                  .mode = (uint8_t)random_below(2),
                  .outcome = (uint8_t)(MUSTER_OUTCOME_UNIFORM + random_below(2)),
                  .op_kind = (uint8_t)random_below(MUSTER_OP_KIND_COUNT),
                  .commutative = random_below(2) == 1,
                  .initial = random_below(2) == 1,
-                 .rows = random_below(2) == 1,
+                 .rows = has_rows(operation) && random_below(2) == 1,
                  .root = (uint32_t)random_number(),
                  .datatype = datatypes[random_below(sizeof datatypes / sizeof *datatypes)],
                  .count = random_number(),
@@ -180,8 +187,8 @@ START_TEST(corrupted_headers_are_rejected) /* C922 */
                 size_t offset;
                 bool good;
             } bounded[] = {{0, value > 0 && value < WIRE_KIND_COUNT},
-                           {1, value < OPERATION_COUNT},
-                           {3, value < 32},
+                           {1, message.call.rows ? has_rows(value) : value < OPERATION_COUNT},
+                           {3, value < 16 || (value < 32 && has_rows(message.call.operation))},
                            {4, value < MUSTER_OP_KIND_COUNT},
                            {5, value == 0},
                            {6, value == 0},
@@ -367,6 +374,23 @@ START_TEST(corrupted_failures_are_rejected) /* C922 */
 }
 END_TEST
 
+START_TEST(states_name_forms_with_rows)
+{
+    for (unsigned value = 0; value < 256; value++) {
+        uint8_t bytes[WIRE_STATE_SIZE] = {[1] = (uint8_t)value};
+        bool good = value <= OPERATION_COUNT ||
+                    (value >= OPERATION_ROWS && has_rows(value - OPERATION_ROWS));
+        wire_state_t decoded;
+        ck_assert(wire_decode_state(bytes, sizeof bytes, &decoded) == good);
+        if (!good)
+            continue;
+        uint8_t again[WIRE_STATE_SIZE];
+        wire_encode_state(&decoded, again);
+        ck_assert_int_eq(memcmp(bytes, again, sizeof bytes), 0);
+    }
+}
+END_TEST
+
 START_TEST(states_come_back_and_corrupted_ones_do_not)
 {
     random_begin();
@@ -520,6 +544,7 @@ int main(void)
     tcase_add_test(tests, failures_come_back);
     tcase_add_test(tests, a_text_that_is_not_closed_is_cut);
     tcase_add_test(tests, corrupted_failures_are_rejected);
+    tcase_add_test(tests, states_name_forms_with_rows);
     tcase_add_test(tests, states_come_back_and_corrupted_ones_do_not);
     tcase_add_test(tests, claims_come_back_whole_only);
     tcase_add_test(tests, corrupted_claims_are_rejected);
