@@ -174,10 +174,10 @@ bool boot_receive(boot_t *boot, const control_message_t *message)
     case CONTROL_TABLE:
         return boot->welcomed && receive_table(boot, message);
     case CONTROL_MISSING:
-        if (boot->exchange.state == BOOT_EXCHANGE_OPEN) {
-            boot->exchange.missing = *message;
+        boot->given_up = *message;
+        boot->given_up_after = boot->event_count;
+        if (boot->exchange.state == BOOT_EXCHANGE_OPEN)
             boot->exchange.state = BOOT_EXCHANGE_MISSING;
-        }
         return true;
     case CONTROL_LOST:
         if (!boot->welcomed || message->rank >= boot->size)
@@ -368,7 +368,7 @@ static muster_status_t fail_lost(boot_t *boot, uint32_t rank, int64_t deadline_n
 
 static muster_status_t fail_missing(const boot_t *boot, muster_failure_t *failure)
 {
-    const control_message_t *missing = &boot->exchange.missing;
+    const control_message_t *missing = &boot->given_up;
     uint32_t rank = missing->count > 0 && missing->ranges[0].first == missing->ranges[0].last
                         ? missing->ranges[0].first
                         : MUSTER_NO_RANK;
@@ -446,6 +446,10 @@ muster_status_t boot_exchange(boot_t *boot, const uint8_t *mine, size_t length, 
         return MUSTER_OK;
     }
     pump(boot, 0);
+    if (boot->given_up.kind == CONTROL_MISSING && boot->given_up_after == 0) {
+        boot->exchange.state = BOOT_EXCHANGE_MISSING;
+        return fail_missing(boot, failure);
+    }
     uint32_t gone = gone_member(boot);
     if (gone != MUSTER_NO_RANK)
         return fail_lost(boot, gone, deadline_ns, failure);

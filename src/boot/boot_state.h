@@ -24,13 +24,12 @@ typedef struct boot_exchange_state {
         BOOT_EXCHANGE_OPEN,
         BOOT_EXCHANGE_DONE,
         BOOT_EXCHANGE_LOST,    /* rank was lost or has left */
-        BOOT_EXCHANGE_MISSING, /* given up, missing says why */
+        BOOT_EXCHANGE_MISSING, /* given up, given_up says why */
     } state;
     uint8_t *all;
     uint32_t length;
     uint32_t received; /* blobs, in rank order */
     uint32_t rank;
-    control_message_t missing;
 } boot_exchange_state_t;
 
 struct boot {
@@ -52,7 +51,9 @@ struct boot {
     uint32_t event_count;
     uint32_t event_next;
     boot_exchange_state_t exchange;
-    control_message_t refusal; /* kind REFUSED: the hub has refused this rank */
+    control_message_t given_up; /* kind MISSING: there are no more exchanges, this is why */
+    uint32_t given_up_after;    /* so many events */
+    control_message_t refusal;  /* kind REFUSED: the hub has refused this rank */
 };
 
 int64_t boot_now(void); /* CLOCK_MONOTONIC in ns */

@@ -7,7 +7,7 @@
 
 size_t hub_memory(uint32_t size)
 {
-    size_t one = sizeof(hub_member_t) + CONTROL_BLOB_MAX;
+    size_t one = sizeof(hub_member_t) + sizeof(uint32_t) + CONTROL_BLOB_MAX;
     if (size == 0 || size > (SIZE_MAX >> 1) / one)
         return 0;
     return size * one;
@@ -18,12 +18,14 @@ void hub_begin(hub_t *hub, uint32_t size, void *memory, hub_send_t send, void *o
     MUSTER_ASSERT(size >= 1);
     MUSTER_ASSERT(memory != NULL);
     memset(memory, 0, size * sizeof(hub_member_t));
+    uint32_t *gone = (uint32_t *)((hub_member_t *)memory + size);
     *hub = (hub_t){
         .size = size,
         .send = send,
         .owner = owner,
         .members = memory,
-        .blobs = (uint8_t *)memory + size * sizeof(hub_member_t),
+        .gone = gone,
+        .blobs = (uint8_t *)(gone + size),
     };
 }
 
@@ -76,16 +78,17 @@ bool hub_join(hub_t *hub, uint32_t rank, uint32_t pid, const char *host)
     member->pid = pid;
     text_t text = text_over(member->host, sizeof member->host);
     text_string(&text, host);
-    for (uint32_t other = 0; other < hub->size; other++) {
+    for (uint32_t i = 0; i <= hub->gone_count; i++) {
+        if (hub->expired && i == hub->gone_before_expiry) {
+            control_message_t missing = missing_message(hub);
+            hub->send(hub->owner, rank, &missing);
+        }
+        if (i == hub->gone_count)
+            break;
+        uint32_t other = hub->gone[i];
         control_message_t message = {.kind = CONTROL_LEFT, .rank = other};
         if (hub->members[other].state == HUB_LOST)
             message = lost_message(hub, other);
-        else if (hub->members[other].state != HUB_LEFT)
-            continue;
-        hub->send(hub->owner, rank, &message);
-    }
-    if (hub->expired) {
-        control_message_t message = missing_message(hub);
         hub->send(hub->owner, rank, &message);
     }
     return true;
@@ -140,6 +143,7 @@ void hub_expire(hub_t *hub, uint32_t rank)
     if (hub->expired || !hub->members[rank].addressed)
         return;
     hub->expired = true;
+    hub->gone_before_expiry = hub->gone_count;
     control_message_t message = missing_message(hub);
     send_all(hub, &message);
 }
@@ -150,6 +154,7 @@ void hub_leave(hub_t *hub, uint32_t rank)
     if (hub->members[rank].state != HUB_JOINED)
         return;
     hub->members[rank].state = HUB_LEFT;
+    hub->gone[hub->gone_count++] = rank;
     control_message_t message = {.kind = CONTROL_LEFT, .rank = rank};
     send_all(hub, &message);
 }
@@ -175,6 +180,7 @@ void hub_lose(hub_t *hub, uint32_t rank, uint32_t pid, const char *how)
     if (member->pid == 0)
         member->pid = pid;
     member->state = HUB_LOST;
+    hub->gone[hub->gone_count++] = rank;
     control_message_t message = lost_message(hub, rank);
     send_all(hub, &message);
 }

@@ -36,7 +36,10 @@ typedef struct hub {
     bool expired;         /* an exchange was given up: there are no more */
     hub_send_t send;
     void *owner;
+    uint32_t gone_count;
+    uint32_t gone_before_expiry;
     hub_member_t *members; /* size of them */
+    uint32_t *gone;        /* who was lost or has left, in the order in which it happened */
     uint8_t *blobs;        /* size * CONTROL_BLOB_MAX; packed by blob_length */
 } hub_t;
 
@@ -49,7 +52,8 @@ size_t hub_memory(uint32_t size);
 void hub_begin(hub_t *hub, uint32_t size, void *memory, hub_send_t send, void *owner);
 
 /*
- * An awaited rank joins; it is told who has been lost and who has left by now. The caller has sent
+ * An awaited rank joins; it is told what it has missed, in the order in which it happened, so that
+ * everybody sees the same first cause. The caller has sent
  * WELCOME. false, and nothing is done: it is not awaited.
  */
 bool hub_join(hub_t *hub, uint32_t rank, uint32_t pid, const char *host);

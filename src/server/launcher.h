@@ -2,17 +2,17 @@
  * The launcher: starts the ranks of a job on this host, tells each who it is, carries their output,
  * passes signals on, and sees to it that no process of the job outlives it.
  *
-@@WRAP  *  - Every rank is the leader of a process group of its own. So a signal at the terminal reaches
- *    the launcher alone, which passes it on to each group once; Ctrl-C is seen once by every process
- *    of a rank.
- *  - Standard input goes to rank 0 as it is; a terminal is read by the launcher and relayed, since a
- *    process outside of the terminal's group may not read it. The others have /dev/null.
- *  - Standard output and error come through the launcher, whole lines at a time, each with "[rank] "
- *    in front. A line above 1 MiB is broken.
+ *  - Every rank is the leader of a process group of its own. So a signal at the terminal reaches
+ *    the launcher alone, which passes it on to each group once; Ctrl-C is seen once by every
+ *    process of a rank.
+ *  - Standard input goes to rank 0 as it is; a terminal is read by the launcher and relayed,
+ *    since a process outside of the terminal's group may not read it. The others have /dev/null.
+ *  - Standard output and error come through the launcher, whole lines at a time, each with
+ *    "[rank] " in front. A line above 1 MiB is broken.
  *  - A rank that ends without leaving is told to the others at once, by its control connection.
  *  - When the launcher ends, in whatever way, everything it has started is killed: ranks by the
- *    kernel as its children, what they have started by a guard process that waits for the launcher's
- *    end.
+ *    kernel as its children, what they have started by a guard process that waits for the
+ *    launcher's end.
  */
 #ifndef MUSTER_SERVER_LAUNCHER_H
 #define MUSTER_SERVER_LAUNCHER_H
