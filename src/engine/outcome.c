@@ -85,7 +85,7 @@ void outcome_failure(const muster_comm_t *comm, const record_t *record, muster_f
         *failure = *record->failure;
         return;
     }
-    uint8_t operation = record->started ? record->call.operation : OPERATION_COUNT;
+    uint8_t operation = record->started ? call_form(&record->call) : OPERATION_COUNT;
     request_failure(comm, record->generation, operation, record->status, record->culprit, failure);
     outcome_say(failure, "%s", muster_status_text(record->status));
 }
@@ -197,7 +197,9 @@ static bool outcome_inquire(muster_comm_t *comm, record_t *record, const muster_
     }
     inquiry->words = words;
     inquiry->failure = *failure;
-    inquiry->deadline = engine_now(comm->engine) + ENGINE_INQUIRY;
+    /* Whoever is there may hold the value that a lost decider gave out: wait for all of them then,
+     * and leave the callers to give up, rather than decide against it. */
+    inquiry->deadline = comm->took_over ? INT64_MAX : engine_now(comm->engine) + ENGINE_INQUIRY;
     gate_open(&inquiry->gate, words, comm->size, true, GATE_GO_ON, inquiry->deadline);
     record->inquiry = inquiry;
     comm->inquiries++;
@@ -240,7 +242,7 @@ static bool outcome_find_mismatch(const muster_comm_t *comm, const inquiry_t *in
     }
     if (field == CALL_FIELD_NONE)
         return false;
-    request_failure(comm, inquiry->failure.generation, first->call.operation, MUSTER_MISMATCH,
+    request_failure(comm, inquiry->failure.generation, call_form(&first->call), MUSTER_MISMATCH,
                     culprit, failure);
     snprintf(failure->field, sizeof failure->field, "%s", call_field_name(field));
     outcome_say(failure, "%s differs:", call_field_name(field));
@@ -309,8 +311,9 @@ static void outcome_cannot_decide(const muster_comm_t *comm, const inquiry_t *in
     uint8_t operation = OPERATION_COUNT;
     for (uint32_t rank = 0; rank < comm->size && operation == OPERATION_COUNT; rank++)
         if (inquiry->answers[rank].answered && inquiry->answers[rank].state.started)
-            operation = inquiry->answers[rank].call.operation;
-    request_failure(comm, inquiry->failure.generation, operation, MUSTER_UNDECIDED, silent, failure);
+            operation = call_form(&inquiry->answers[rank].call);
+    request_failure(comm, inquiry->failure.generation, operation, MUSTER_UNDECIDED, silent,
+                    failure);
     outcome_say(failure, "rank %u has not told whether it knows the outcome", silent);
 }
 
@@ -396,7 +399,7 @@ void outcome_look(muster_comm_t *comm, uint64_t generation)
         comm->took_over)
         return;
     muster_failure_t look;
-    request_failure(comm, generation, record->call.operation, MUSTER_IN_PROGRESS, MUSTER_NO_RANK,
+    request_failure(comm, generation, call_form(&record->call), MUSTER_IN_PROGRESS, MUSTER_NO_RANK,
                     &look);
     outcome_inquire(comm, record, &look); /* without memory: it comes out at the deadline */
 }
@@ -546,7 +549,7 @@ static void outcome_report_gone(muster_comm_t *comm, muster_request_t *request, 
                                 engine_gone_t how)
 {
     muster_failure_t failure;
-    request_failure(comm, request->generation, request->call.operation, MUSTER_PEER_LOST, rank,
+    request_failure(comm, request->generation, call_form(&request->call), MUSTER_PEER_LOST, rank,
                     &failure);
     const char *detail = comm->engine->how[comm->members[rank]];
     outcome_say(&failure, "rank %u %s%s%s", rank, how == ENGINE_LEFT ? "has left" : "was lost",

@@ -8,6 +8,7 @@
 #include "engine/buffers.h"
 #include "engine/message.h"
 #include "engine/outcome.h"
+#include "engine/rows.h"
 
 /* ---- lists ---- */
 
@@ -40,7 +41,7 @@ void request_failure(const muster_comm_t *comm, uint64_t generation, uint8_t ope
     failure->status = status;
     failure->rank = rank;
     failure->generation = generation;
-    if (operation < OPERATION_COUNT)
+    if (operation != OPERATION_COUNT)
         snprintf(failure->operation, sizeof failure->operation, "%s", operation_name(operation));
     if (rank != MUSTER_NO_RANK && rank < comm->size && comm->engine->transport) {
         const transport_operations_t *operations = comm->engine->transport->operations;
@@ -50,7 +51,7 @@ void request_failure(const muster_comm_t *comm, uint64_t generation, uint8_t ope
         failure->pid = peer->pid;
     }
     snprintf(failure->message, sizeof failure->message, "%s of generation %llu on \"%.64s\": ",
-             operation < OPERATION_COUNT ? operation_name(operation) : "operation",
+             operation != OPERATION_COUNT ? operation_name(operation) : "operation",
              (unsigned long long)generation, comm->name);
 }
 
@@ -58,7 +59,7 @@ static void request_failed_here(muster_request_t *request, muster_status_t statu
                                 const char *why)
 {
     muster_failure_t failure;
-    request_failure(request->comm, request->generation, request->call.operation, status, rank,
+    request_failure(request->comm, request->generation, call_form(&request->call), status, rank,
                     &failure);
     size_t length = strlen(failure.message);
     snprintf(failure.message + length, sizeof failure.message - length, "%s", why);
@@ -260,17 +261,29 @@ static void request_keep(muster_request_t *request)
     outcome_keep_value(request->comm, request->generation, layout->base, buffers_result(request));
 }
 
+/* Rows that have come: put together before this rank says that it succeeds, since it may fail. */
+static bool request_collect(muster_request_t *request)
+{
+    char why[128];
+    muster_status_t status = rows_collect(request, why, sizeof why);
+    if (status != MUSTER_OK)
+        request_failed_here(request, status, request->comm->rank, why);
+    return status == MUSTER_OK;
+}
+
 void request_advance(muster_request_t *request)
 {
     while (request->state == REQUEST_RUNNING) {
         if (request->phase == request->schedule->phase_count) {
-            if (request->sends_out == 0) {
+            if (request->sends_out == 0 && request_collect(request)) {
                 request_keep(request);
                 request_finish(request, MUSTER_OK, NULL);
             }
             return;
         }
         const schedule_phase_t *phase = &request->schedule->phases[request->phase];
+        if (!request->entered && phase->label == SCHEDULE_DECIDE_UP && !request_collect(request))
+            return;
         if (!request->entered && !request_enter(request))
             return;
         if (phase->receive_count > 0 && request->gate.outcome == MUSTER_IN_PROGRESS)
@@ -279,6 +292,8 @@ void request_advance(muster_request_t *request)
         if (record && record->fenced)
             return; /* a new decider asks around: only its verdict ends this */
         if (phase->decides && request->uniform) {
+            if (!request_collect(request))
+                return;
             request_keep(request);
             if (!outcome_decide_value(request->comm, request->generation))
                 return;
@@ -357,7 +372,7 @@ transfer_t *request_place(muster_request_t *request, const wire_message_t *messa
                           transport_span_t *spans, size_t *span_count)
 {
     uint32_t index;
-    if (request_match(request, message, &index) != REQUEST_TAKEN || request->schedule->carrier)
+    if (request_match(request, message, &index) != REQUEST_TAKEN || request->carrier)
         return NULL;
     const schedule_region_t *region = &request->schedule->receives[index].region;
     const layout_t *layout = buffers_layout(request, region->buffer);
@@ -478,6 +493,7 @@ static muster_status_t request_prepare(muster_request_t *request)
     if (status != MUSTER_OK)
         return status;
     const schedule_t *schedule = request->schedule = &request->cached->schedule;
+    request->carrier = schedule->carrier || request->arguments.rows;
     uint32_t widest = 0;
     for (uint32_t p = 0; p < schedule->phase_count; p++)
         if (schedule->phases[p].receive_count > widest)
@@ -523,7 +539,7 @@ static void request_mode_conflict(muster_comm_t *comm, uint64_t generation, uint
     uint64_t both[2] = {generation, other};
     for (int i = 0; i < 2; i++) {
         const record_t *record = comm_record(comm, both[i]);
-        uint8_t operation = record && record->started ? record->call.operation : OPERATION_COUNT;
+        uint8_t operation = record && record->started ? call_form(&record->call) : OPERATION_COUNT;
         request_failure(comm, both[i], operation, MUSTER_MISMATCH, MUSTER_NO_RANK, &failure);
         snprintf(failure.field, sizeof failure.field, "mode");
         size_t length = strlen(failure.message);
@@ -550,7 +566,7 @@ static void request_begin(muster_request_t *request, muster_status_t prepared)
     record->started = true;
     record->call = request->call;
     comm->operations[request->generation % GENERATION_WINDOW] = request;
-    comm->last_operation = request->call.operation;
+    comm->last_operation = call_form(&request->call);
     comm->last_generation = request->generation;
     request->state = REQUEST_RUNNING;
     request->phase = 0;
@@ -630,6 +646,7 @@ muster_status_t request_start(muster_comm_t *comm, const request_arguments_t *ar
                  .op_kind = (uint8_t)arguments->op.kind,
                  .commutative = arguments->op.commutative,
                  .initial = arguments->initial != NULL,
+                 .rows = arguments->rows,
                  .root = rooted ? arguments->root : 0,
                  .datatype = arguments->datatype,
                  .count = operation_is_ragged(arguments->operation) ? 0 : arguments->count,
@@ -724,6 +741,7 @@ void request_finish(muster_request_t *request, muster_status_t status,
         return;
     if (status != MUSTER_OK || request->sends_out > 0)
         request_forget(request);
+    status = rows_finish(request, status);
     if (request->state != REQUEST_QUEUED) {
         record_t *record = comm_record(comm, request->generation);
         if (record) {
@@ -741,7 +759,7 @@ void request_finish(muster_request_t *request, muster_status_t status,
         if (failure)
             request->failure = *failure;
         else
-            request_failure(comm, request->generation, request->call.operation, status,
+            request_failure(comm, request->generation, call_form(&request->call), status,
                             MUSTER_NO_RANK, &request->failure);
     }
     if (request->abandoned) {
@@ -762,7 +780,8 @@ void request_finish_with_value(muster_request_t *request, const uint8_t *value, 
     bool everywhere = request->call.operation == OPERATION_BROADCAST ||
                       request->call.operation == OPERATION_ALLREDUCE ||
                       request->call.operation == OPERATION_ALLGATHER;
-    if (everywhere && request->schedule && request->schedule->self_deciding) {
+    if (everywhere && !request->abandoned && request->schedule &&
+        request->schedule->self_deciding) {
         if (length != buffers_result(request)) {
             request_finish(request, MUSTER_UNDECIDED, NULL);
             return;
@@ -789,7 +808,7 @@ void request_tick(muster_request_t *request, int64_t now)
         request->asked = true;
         request->give_up = now + ENGINE_GRACE;
         muster_failure_t failure;
-        request_failure(request->comm, request->generation, request->call.operation,
+        request_failure(request->comm, request->generation, call_form(&request->call),
                         MUSTER_TIMED_OUT, MUSTER_NO_RANK, &failure);
         size_t length = strlen(failure.message);
         snprintf(failure.message + length, sizeof failure.message - length,
@@ -801,7 +820,7 @@ void request_tick(muster_request_t *request, int64_t now)
     bool waiting = request->state == REQUEST_FAILING || request->asked;
     if (request->state != REQUEST_FINISHED && waiting && now >= request->give_up) {
         muster_failure_t failure;
-        request_failure(request->comm, request->generation, request->call.operation,
+        request_failure(request->comm, request->generation, call_form(&request->call),
                         MUSTER_UNDECIDED, request->comm->decider, &failure);
         size_t length = strlen(failure.message);
         snprintf(failure.message + length, sizeof failure.message - length,
