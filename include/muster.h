@@ -648,6 +648,99 @@ MUSTER_API muster_status_t muster_iexscan(muster_comm_t *comm, const void *send,
                                           muster_datatype_t datatype, muster_op_t op,
                                           const muster_call_t *call, muster_request_t **request);
 
+/* ---- Rows: operations whose receivers do not know the lengths --------------------------------- */
+
+/*
+ * Rows of elements in one array. offsets NULL: uniform, row i is width elements from i*width on,
+ * length is rows*width, and width may be 0. Else ragged: rows + 1 offsets in elements, the first 0,
+ * never decreasing, the last length; row i is the elements offsets[i]..offsets[i + 1] - 1, none
+ * where the two are equal, and width means nothing.
+ *
+ *     [10 11 12] [20] [30 31]: data 10 11 12 20 30 31, offsets 0 3 4 6, rows 3, length 6
+ *
+ * owned: data and offsets were allocated for this carrier, which muster_carrier_release frees; else
+ * they are borrowed and stay their owner's. Without elements, data may be NULL.
+ */
+typedef struct muster_carrier {
+    void *data;
+    const size_t *offsets;
+    size_t rows;
+    size_t width;
+    size_t length; /* elements */
+    bool owned;
+} muster_carrier_t;
+
+/*
+ * Carriers that borrow what they are given, to be sent: nothing is copied, checked or written, so
+ * data may be const. Every call refuses one whose rows*width overflows, and one without offsets.
+ */
+MUSTER_API muster_carrier_t muster_carrier_uniform(const void *data, size_t rows, size_t width);
+MUSTER_API muster_carrier_t muster_carrier_ragged(const void *data, const size_t *offsets,
+                                                  size_t rows);
+
+/* Frees what the carrier owns and zeroes it. NULL and a zeroed carrier are accepted. */
+MUSTER_API void muster_carrier_release(muster_carrier_t *carrier);
+
+/*
+ * gather, scatter, allgather and alltoall where only the sender knows how long a row is: lengths
+ * travel with the data, and what is received is stored in *receive as a ragged carrier that owns
+ * its buffers (release it) when the operation succeeds. What *receive held before is overwritten,
+ * not released; where the operation fails, and on ranks that receive nothing, it is untouched and
+ * may be NULL in the latter case. There is no form in place. They do not match the v-forms: MISMATCH.
+ *
+ * A carrier to be sent is read before the call returns, its data is the caller's again when the
+ * operation has completed; a nonblocking form stores *receive then, too. Refused to the caller
+ * alone, before anything is sent: INVALID_ARGUMENT (a carrier that is NULL, has another number of
+ * rows than the communicator has ranks, no offsets though its width is 0 and its length is not,
+ * or offsets that do not begin with 0 or that decrease), INVALID_COUNT (the last offset is not
+ * length, the width does not divide it, rows*width is not length, or the bytes overflow),
+ * INVALID_BUFFER (data is NULL and length is not 0).
+ *
+ * gather_rows: send_count elements from every rank; the root receives n rows, by rank.
+ */
+MUSTER_API muster_status_t muster_gather_rows(muster_comm_t *comm, const void *send,
+                                              size_t send_count, muster_datatype_t datatype,
+                                              uint32_t root, muster_carrier_t *receive,
+                                              const muster_call_t *call);
+MUSTER_API muster_status_t muster_igather_rows(muster_comm_t *comm, const void *send,
+                                               size_t send_count, muster_datatype_t datatype,
+                                               uint32_t root, muster_carrier_t *receive,
+                                               const muster_call_t *call,
+                                               muster_request_t **request);
+
+/* send: at the root, n rows, row i for rank i; elsewhere it may be NULL. Each receives one row. */
+MUSTER_API muster_status_t muster_scatter_rows(muster_comm_t *comm, const muster_carrier_t *send,
+                                               muster_datatype_t datatype, uint32_t root,
+                                               muster_carrier_t *receive,
+                                               const muster_call_t *call);
+MUSTER_API muster_status_t muster_iscatter_rows(muster_comm_t *comm, const muster_carrier_t *send,
+                                                muster_datatype_t datatype, uint32_t root,
+                                                muster_carrier_t *receive,
+                                                const muster_call_t *call,
+                                                muster_request_t **request);
+
+/* send_count elements from every rank; everybody receives n rows, by rank. */
+MUSTER_API muster_status_t muster_allgather_rows(muster_comm_t *comm, const void *send,
+                                                 size_t send_count, muster_datatype_t datatype,
+                                                 muster_carrier_t *receive,
+                                                 const muster_call_t *call);
+MUSTER_API muster_status_t muster_iallgather_rows(muster_comm_t *comm, const void *send,
+                                                  size_t send_count, muster_datatype_t datatype,
+                                                  muster_carrier_t *receive,
+                                                  const muster_call_t *call,
+                                                  muster_request_t **request);
+
+/* send: n rows, row i for rank i. Everybody receives n rows, by source. */
+MUSTER_API muster_status_t muster_alltoall_rows(muster_comm_t *comm, const muster_carrier_t *send,
+                                                muster_datatype_t datatype,
+                                                muster_carrier_t *receive,
+                                                const muster_call_t *call);
+MUSTER_API muster_status_t muster_ialltoall_rows(muster_comm_t *comm, const muster_carrier_t *send,
+                                                 muster_datatype_t datatype,
+                                                 muster_carrier_t *receive,
+                                                 const muster_call_t *call,
+                                                 muster_request_t **request);
+
 /* ---- Requests -------------------------------------------------------------------------------- */
 
 /*

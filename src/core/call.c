@@ -99,9 +99,11 @@ uint8_t call_form(const call_t *call)
 
 bool operation_is_form(uint8_t form)
 {
-    return form < OPERATION_COUNT || form == (OPERATION_GATHERV | OPERATION_ROWS) ||
-           form == (OPERATION_SCATTERV | OPERATION_ROWS) ||
-           form == (OPERATION_ALLTOALLV | OPERATION_ROWS);
+    uint8_t operation = form & (OPERATION_ROWS - 1);
+    if (operation >= OPERATION_COUNT)
+        return false;
+    return form == operation ||
+           (operation_traits[operation].ragged && !operation_traits[operation].reducing);
 }
 
 const char *operation_name(uint8_t operation)
@@ -111,6 +113,8 @@ const char *operation_name(uint8_t operation)
         return "gather_rows";
     case OPERATION_SCATTERV | OPERATION_ROWS:
         return "scatter_rows";
+    case OPERATION_ALLGATHERV | OPERATION_ROWS:
+        return "allgather_rows";
     case OPERATION_ALLTOALLV | OPERATION_ROWS:
         return "alltoall_rows";
     default:

@@ -46,7 +46,7 @@ typedef struct call {
     uint8_t op_kind;   /* muster_op_kind_t; NONE where nothing is reduced */
     bool commutative;
     bool initial;      /* exscan: an initial value is given */
-    bool rows;         /* gatherv, scatterv, alltoallv: receivers learn how long rows are */
+    bool rows;         /* (all)gatherv, scatterv, alltoallv: receivers learn rows' lengths */
     uint32_t root;     /* 0 where there is none */
     uint64_t datatype; /* muster_datatype_t; 0 for a barrier */
     uint64_t count;    /* elements a rank; 0 in the v-operations, whose counts may differ */
@@ -80,7 +80,7 @@ const char *operation_name(uint8_t operation);
 /* The operation, in the form with rows with OPERATION_ROWS added. */
 #define OPERATION_ROWS 128u
 uint8_t call_form(const call_t *call);
-/* Whether call_form may give it: an operation, or one of the three that have a form with rows. */
+/* Whether call_form may give it: an operation, or one of the four that have a form with rows. */
 bool operation_is_form(uint8_t form);
 bool operation_is_rooted(operation_t operation);
 bool operation_is_reducing(operation_t operation);

@@ -6,6 +6,7 @@
 
 #include "core/assertion.h"
 #include "core/carrier.h"
+#include "engine/rows.h"
 
 typedef struct chunk {
     struct chunk *next;
@@ -14,7 +15,8 @@ typedef struct chunk {
 
 static uint8_t *buffers_chunk(muster_request_t *request, size_t size)
 {
-    chunk_t *chunk = malloc(sizeof *chunk + size);
+    size_t whole;
+    chunk_t *chunk = carrier_add(sizeof *chunk, size, &whole) ? malloc(whole) : NULL;
     if (!chunk)
         return NULL;
     chunk->next = request->chunks;
@@ -103,9 +105,13 @@ muster_status_t buffers_prepare(muster_request_t *request)
     request->receive = (layout_t){.base = arguments->receive, .width = width};
     request->scratch = (layout_t){.width = width};
     request->initial = (layout_t){.base = (uint8_t *)(uintptr_t)arguments->initial, .width = width};
+    if (operation_is_ragged(arguments->operation) && !buffers_displaced_memory(request))
+        return MUSTER_NO_MEMORY;
+    if (arguments->rows) {
+        rows_prepare(request, request->displaced);
+        return MUSTER_OK;
+    }
     if (operation_is_ragged(arguments->operation)) {
-        if (!buffers_displaced_memory(request))
-            return MUSTER_NO_MEMORY;
         size_t *first = request->displaced, *second = first + 2 * (size_t)request->comm->size;
         bool sends = arguments->send_counts != NULL, receives = arguments->receive_counts != NULL;
         bool rooted = operation_is_rooted(arguments->operation);
@@ -138,24 +144,35 @@ static size_t buffers_scratch_bytes(muster_request_t *request, uint64_t blocks)
     return (blocks + size - 1) / size * row;
 }
 
+/* Rows to be learnt: of scratch, and behind them those that the caller receives. */
+static muster_status_t buffers_learnt(muster_request_t *request, uint64_t blocks)
+{
+    size_t expected = rows_expected(&request->arguments, request->comm), count, bytes;
+    if (!carrier_add(blocks, expected, &count) ||
+        !carrier_multiply(count, sizeof *request->rows, &bytes))
+        return MUSTER_NO_MEMORY;
+    if (count > request->row_capacity) {
+        layout_row_t *rows = malloc(bytes);
+        if (!rows)
+            return MUSTER_NO_MEMORY;
+        free(request->rows);
+        request->rows = rows;
+        request->row_capacity = count;
+    }
+    if (count > 0)
+        memset(request->rows, 0, bytes);
+    request->scratch = (layout_t){.kind = LAYOUT_LEARNT, .rows = request->rows};
+    if (expected > 0)
+        request->receive.rows = request->rows + blocks;
+    return MUSTER_OK;
+}
+
 muster_status_t buffers_scratch(muster_request_t *request, uint64_t blocks)
 {
     operation_t operation = request->arguments.operation;
-    if (operation == OPERATION_GATHERV || operation == OPERATION_SCATTERV ||
-        operation == OPERATION_ALLTOALLV) {
-        if (blocks > request->row_capacity) {
-            layout_row_t *rows = malloc(blocks * sizeof *rows);
-            if (!rows)
-                return MUSTER_NO_MEMORY;
-            free(request->rows);
-            request->rows = rows;
-            request->row_capacity = blocks;
-        }
-        if (blocks > 0)
-            memset(request->rows, 0, blocks * sizeof *request->rows);
-        request->scratch = (layout_t){.kind = LAYOUT_LEARNT, .rows = request->rows};
-        return MUSTER_OK;
-    }
+    if (request->arguments.rows || operation == OPERATION_GATHERV ||
+        operation == OPERATION_SCATTERV || operation == OPERATION_ALLTOALLV)
+        return buffers_learnt(request, blocks);
     if (blocks == 0)
         return MUSTER_OK;
     size_t bytes = buffers_scratch_bytes(request, blocks);
@@ -208,7 +225,7 @@ size_t buffers_result(const muster_request_t *request)
 /* ---- copies ---- */
 
 static muster_status_t buffers_copy_learnt(muster_request_t *request, const layout_t *source,
-                                           const schedule_region_t *from,
+                                           const schedule_region_t *from, const layout_t *place,
                                            const schedule_region_t *into, size_t *copied)
 {
     layout_walk_t reading = layout_walk(from), writing = layout_walk(into);
@@ -224,7 +241,7 @@ static muster_status_t buffers_copy_learnt(muster_request_t *request, const layo
             *copied += row.length;
             row.bytes = bytes;
         }
-        request->rows[other] = row;
+        place->rows[other] = row;
     }
     return MUSTER_OK;
 }
@@ -238,7 +255,7 @@ muster_status_t buffers_copy(muster_request_t *request, const schedule_region_t 
     if (!source || !place)
         return MUSTER_OK;
     if (place->kind == LAYOUT_LEARNT)
-        return buffers_copy_learnt(request, source, from, into, copied);
+        return buffers_copy_learnt(request, source, from, place, into, copied);
     layout_walk_t reading = layout_walk(from), writing = layout_walk(into);
     uint64_t one, other;
     if (operation_is_ragged(request->arguments.operation)) {
@@ -276,6 +293,31 @@ static bool buffers_pack(muster_request_t *request, const layout_t *layout,
     return true;
 }
 
+/* The lengths before a carrier's data, owned by the caller, and how much both take together. */
+static bool buffers_head(const layout_t *layout, const schedule_region_t *region, void **lengths,
+                         size_t *head, size_t *bytes)
+{
+    size_t rows = schedule_region_blocks(region), row = 0, data = 0;
+    if (!carrier_wire_size(rows, 0, head))
+        return false;
+    uint8_t *memory = malloc(*head ? *head : 1);
+    if (!memory)
+        return false;
+    uint64_t block;
+    bool fits = true;
+    for (layout_walk_t walk = layout_walk(region); layout_walk_next(&walk, &block); row++) {
+        size_t length = layout_block(layout, block).length;
+        carrier_wire_put_length(memory, row, length);
+        fits = carrier_add(data, length, &data) && fits;
+    }
+    if (!fits || !carrier_wire_size(rows, data, bytes)) {
+        free(memory);
+        return false;
+    }
+    *lengths = memory;
+    return true;
+}
+
 bool buffers_outgoing(muster_request_t *request, const schedule_region_t *region,
                       transport_span_t *spans, size_t *count, size_t *bytes, void **packed)
 {
@@ -286,7 +328,7 @@ bool buffers_outgoing(muster_request_t *request, const schedule_region_t *region
     if (!layout)
         return true;
     bool fits;
-    if (!request->schedule->carrier) {
+    if (!request->carrier) {
         *count = layout_spans(layout, region, spans, TRANSPORT_SPANS_MAX, &fits);
         for (size_t i = 0; i < *count; i++)
             *bytes += spans[i].length;
@@ -295,20 +337,10 @@ bool buffers_outgoing(muster_request_t *request, const schedule_region_t *region
         *bytes = layout_bytes(layout, region);
         return buffers_pack(request, layout, region, 0, spans, count, *bytes, packed);
     }
-    size_t rows = schedule_region_blocks(region), head = rows * 8;
-    uint8_t *lengths = malloc(head ? head : 1);
-    if (!lengths)
+    size_t head;
+    if (!buffers_head(layout, region, packed, &head, bytes))
         return false;
-    size_t row = 0, data = 0;
-    uint64_t block;
-    for (layout_walk_t walk = layout_walk(region); layout_walk_next(&walk, &block); row++) {
-        size_t length = layout_block(layout, block).length;
-        carrier_wire_put_length(lengths, row, length);
-        data += length;
-    }
-    *packed = lengths;
-    *bytes = head + data;
-    spans[0] = (transport_span_t){lengths, head};
+    spans[0] = (transport_span_t){*packed, head};
     *count = 1 + layout_spans(layout, region, spans + 1, TRANSPORT_SPANS_MAX - 1, &fits);
     if (fits)
         return true;
@@ -344,7 +376,7 @@ static muster_status_t buffers_carrier(muster_request_t *request, const layout_t
     for (layout_walk_t walk = layout_walk(region); layout_walk_next(&walk, &block); row++) {
         size_t bytes = carrier_wire_length(payload, row);
         if (learnt) {
-            request->rows[block] = (layout_row_t){(uint8_t *)(uintptr_t)data, bytes};
+            layout->rows[block] = (layout_row_t){(uint8_t *)(uintptr_t)data, bytes};
         } else {
             layout_row_t place = layout_block(layout, block);
             if (place.length != bytes) {
@@ -364,7 +396,7 @@ muster_status_t buffers_incoming(muster_request_t *request, const schedule_regio
                                  const uint8_t *payload, size_t length, char *why, size_t why_size)
 {
     const layout_t *layout = buffers_layout(request, region->buffer);
-    if (layout && request->schedule->carrier)
+    if (layout && request->carrier)
         return buffers_carrier(request, layout, region, payload, length, why, why_size);
     size_t expected = layout ? layout_bytes(layout, region) : 0;
     if (expected != length) {

@@ -232,7 +232,8 @@ static bool comm_same_key(const schedule_request_t *one, const schedule_request_
 static comm_family_t comm_choose(const muster_comm_t *comm, const call_t *call, bool uniform,
                                  bool small, size_t block_bytes)
 {
-    if (comm->shape != MUSTER_SHAPE_AUTO || comm->size < 2)
+    /* Rows are told in carriers, which only trees and stars send. */
+    if (comm->shape != MUSTER_SHAPE_AUTO || comm->size < 2 || call->rows)
         return COMM_FAMILY_TREE;
     switch (call->operation) {
     case OPERATION_ALLTOALLV: /* its counts are not known to all, so they cannot be asked */

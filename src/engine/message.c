@@ -94,15 +94,15 @@ static void message_mismatch(muster_comm_t *comm, const record_t *record,
                              const wire_message_t *message, call_field_t field)
 {
     muster_failure_t failure;
-    request_failure(comm, record->generation, record->call.operation, MUSTER_MISMATCH,
+    request_failure(comm, record->generation, call_form(&record->call), MUSTER_MISMATCH,
                     message->source, &failure);
     snprintf(failure.field, sizeof failure.field, "%s", call_field_name(field));
     size_t length = strlen(failure.message);
     if (field == CALL_FIELD_OPERATION)
         snprintf(failure.message + length, sizeof failure.message - length,
                  "operation differs: %s on rank %u, %s on rank %u",
-                 operation_name(record->call.operation), comm->rank,
-                 operation_name(message->call.operation), message->source);
+                 operation_name(call_form(&record->call)), comm->rank,
+                 operation_name(call_form(&message->call)), message->source);
     else
         snprintf(failure.message + length, sizeof failure.message - length,
                  "%s differs: %llu on rank %u, %llu on rank %u", call_field_name(field),
@@ -132,7 +132,7 @@ void message_refuse_early(muster_comm_t *comm)
         uint64_t generation = generation_public(early->message.generation);
         const record_t *record = comm_record(comm, generation);
         if (record && !record->started && record->state == RECORD_OPEN)
-            message_never(comm, generation, early->message.call.operation);
+            message_never(comm, generation, call_form(&early->message.call));
     }
 }
 
@@ -152,7 +152,7 @@ static muster_request_t *message_request(muster_comm_t *comm, const wire_message
     if (!record || record->state == RECORD_FAILED)
         return NULL;
     if (!record->started && comm->destroyed) {
-        message_never(comm, generation, message->call.operation);
+        message_never(comm, generation, call_form(&message->call));
         return NULL;
     }
     if (!record->started) {
@@ -225,7 +225,7 @@ static void message_data(muster_comm_t *comm, uint32_t peer, const wire_message_
     }
     early_t *early = message_keep(comm->engine, peer, message);
     if (!early) {
-        message_no_room(comm, generation_public(message->generation), message->call.operation,
+        message_no_room(comm, generation_public(message->generation), call_form(&message->call),
                         message->payload_length);
         return;
     }
@@ -336,7 +336,7 @@ static void message_begin(engine_t *engine, uint32_t peer, const wire_message_t 
     if (!early) {
         transport->operations->place(transport, peer, NULL, 0, NULL);
         if (comm)
-            message_no_room(comm, generation_public(message->generation), message->call.operation,
+            message_no_room(comm, generation_public(message->generation), call_form(&message->call),
                             message->payload_length);
         return;
     }

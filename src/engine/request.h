@@ -23,6 +23,13 @@ typedef struct request_arguments {
     muster_datatype_t datatype;
     muster_op_t op;
     uint32_t root;
+    /*
+     * The form with rows (operation: one that operation_is_form has with them): lengths come with
+     * the data, counts and displacements are not given.
+     */
+    bool rows;
+    const muster_carrier_t *send_rows; /* scatterv: at the root; alltoallv; read at the start */
+    muster_carrier_t *receive_rows;    /* written when the request ends well */
 } request_arguments_t;
 
 typedef enum request_state {
@@ -66,9 +73,11 @@ struct muster_request {
     size_t scratch_size;
     size_t *displaced; /* owned: offsets and lengths of the v-forms */
     size_t displaced_size;
-    layout_row_t *rows; /* owned: LEARNT scratch */
+    layout_row_t *rows; /* owned: LEARNT scratch, then LEARNT receive */
     size_t row_capacity;
-    void *chunks; /* owned, linked: what rows point to */
+    void *chunks;               /* owned, linked: what rows point to */
+    bool carrier;               /* messages bring their blocks' lengths */
+    muster_carrier_t collected; /* owned: what has come in a form with rows */
 
     cached_schedule_t *cached;
     const schedule_t *schedule;

@@ -32,6 +32,12 @@ muster_status_t check_refuse(muster_failure_t *failure, const muster_comm_t *com
     return status;
 }
 
+const char *check_name(const request_arguments_t *arguments)
+{
+    call_t call = {.operation = (uint8_t)arguments->operation, .rows = arguments->rows};
+    return operation_name(call_form(&call));
+}
+
 #define REFUSE(status, ...)                                                                        \
     return check_refuse(call ? call->failure : NULL, comm, status, __VA_ARGS__)
 
@@ -181,6 +187,57 @@ static void check_shapes(const muster_comm_t *comm, const request_arguments_t *a
     }
 }
 
+/* The shape of a carrier to be sent: one row for each rank. */
+static muster_status_t check_shape(const muster_comm_t *comm, const muster_call_t *call,
+                                   const muster_carrier_t *carrier)
+{
+    if (carrier->rows != comm->size)
+        REFUSE(MUSTER_INVALID_ARGUMENT, "send: %zu rows for %u ranks", carrier->rows, comm->size);
+    if (!carrier->offsets && carrier->width == 0 && carrier->length != 0)
+        REFUSE(MUSTER_INVALID_ARGUMENT, "send: no offsets, and a width of 0 with a length of %zu",
+               carrier->length);
+    if (!carrier->offsets) {
+        carrier_uniform_t shape = {carrier->rows, carrier->width};
+        if (carrier_uniform_check(&shape, carrier->length) != MUSTER_OK)
+            REFUSE(MUSTER_INVALID_COUNT, "send: %zu rows of %zu elements are not %zu elements",
+                   carrier->rows, carrier->width, carrier->length);
+        return MUSTER_OK;
+    }
+    carrier_ragged_t shape = {carrier->offsets, carrier->rows};
+    muster_status_t status = carrier_ragged_check(&shape, carrier->length);
+    if (status == MUSTER_INVALID_COUNT)
+        REFUSE(status, "send: the last offset is %zu, the length %zu",
+               carrier->offsets[carrier->rows], carrier->length);
+    if (status != MUSTER_OK)
+        REFUSE(status, "send: the offsets do not begin with 0, or decrease");
+    return MUSTER_OK;
+}
+
+/* The forms with rows: a carrier or one block to be sent, a carrier to be filled. */
+static muster_status_t check_rows(const muster_comm_t *comm, const request_arguments_t *arguments,
+                                  const muster_call_t *call)
+{
+    bool root = arguments->root == comm->rank,
+         scatters = arguments->operation == OPERATION_SCATTERV;
+    bool carries = scatters || arguments->operation == OPERATION_ALLTOALLV;
+    side_t send = {"send", arguments->send, true, 1, NULL, NULL};
+    size_t count = arguments->count;
+    if ((root || arguments->operation != OPERATION_GATHERV) && !arguments->receive_rows)
+        REFUSE(MUSTER_INVALID_ARGUMENT, "receive: null");
+    if (carries) {
+        send.used = root || !scatters;
+        if (send.used && !arguments->send_rows)
+            REFUSE(MUSTER_INVALID_ARGUMENT, "send: null");
+        muster_status_t status =
+            send.used ? check_shape(comm, call, arguments->send_rows) : MUSTER_OK;
+        if (status != MUSTER_OK)
+            return status;
+        send.buffer = send.used ? arguments->send_rows->data : NULL;
+        count = send.used ? arguments->send_rows->length : 0;
+    }
+    return check_side(comm, call, &send, count, muster_datatype_size(arguments->datatype));
+}
+
 muster_status_t check_arguments(const muster_comm_t *comm, const request_arguments_t *arguments,
                                 const muster_call_t *call)
 {
@@ -194,9 +251,11 @@ muster_status_t check_arguments(const muster_comm_t *comm, const request_argumen
         status = check_root(comm, arguments, call);
     if (status != MUSTER_OK)
         return status;
+    if (arguments->rows)
+        return check_rows(comm, arguments, call);
     if (arguments->in_place && !check_may_be_in_place(comm, arguments))
         REFUSE(MUSTER_INVALID_BUFFER, "in place is not possible here for %s",
-               operation_name((uint8_t)arguments->operation));
+               check_name(arguments));
     bool send_counts, receive_counts;
     if (!check_needs_counts(comm, arguments, &send_counts, &receive_counts))
         REFUSE(MUSTER_INVALID_ARGUMENT, "counts: null");

@@ -23,4 +23,7 @@ muster_status_t check_refuse(muster_failure_t *failure, const muster_comm_t *com
 muster_status_t check_arguments(const muster_comm_t *comm, const request_arguments_t *arguments,
                                 const muster_call_t *call);
 
+/* "gatherv", "gather_rows", ... */
+const char *check_name(const request_arguments_t *arguments);
+
 #endif

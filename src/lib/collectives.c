@@ -1,4 +1,6 @@
 /* The operations: blocking and nonblocking forms over one start. */
+#include "lib/collectives.h"
+
 #include "lib/check.h"
 
 static const muster_op_t no_op = {MUSTER_OP_NONE, true, NULL, NULL, 0};
@@ -15,20 +17,19 @@ static muster_status_t collectives_start(muster_comm_t *comm, request_arguments_
         arguments->operation == OPERATION_SCATTER || arguments->operation == OPERATION_SCATTERV
             ? arguments->receive
             : arguments->send;
-    arguments->in_place = placed == MUSTER_IN_PLACE;
+    arguments->in_place = placed == MUSTER_IN_PLACE && !arguments->rows;
     muster_status_t status = check_arguments(comm, arguments, call);
     if (status != MUSTER_OK)
         return status;
     status = request_start(comm, arguments, call, owned, request);
     if (status != MUSTER_OK)
-        return check_refuse(failure, comm, status, "%s: %s",
-                            operation_name((uint8_t)arguments->operation),
+        return check_refuse(failure, comm, status, "%s: %s", check_name(arguments),
                             muster_status_text(status));
     return MUSTER_OK;
 }
 
-static muster_status_t collectives_post(muster_comm_t *comm, request_arguments_t *arguments,
-                                        const muster_call_t *call, muster_request_t **request)
+muster_status_t collectives_post(muster_comm_t *comm, request_arguments_t *arguments,
+                                 const muster_call_t *call, muster_request_t **request)
 {
     muster_failure_t *failure = call ? call->failure : NULL;
     if (!request)
@@ -48,8 +49,8 @@ static bool collectives_finished(void *argument)
     return ((const muster_request_t *)argument)->state == REQUEST_FINISHED;
 }
 
-static muster_status_t collectives_run(muster_comm_t *comm, request_arguments_t *arguments,
-                                       const muster_call_t *call)
+muster_status_t collectives_run(muster_comm_t *comm, request_arguments_t *arguments,
+                                const muster_call_t *call)
 {
     if (!check_comm(comm))
         return check_refuse(call ? call->failure : NULL, NULL, MUSTER_INVALID_HANDLE,
@@ -68,20 +69,6 @@ static muster_status_t collectives_run(muster_comm_t *comm, request_arguments_t 
     engine_unlock(engine);
     return status;
 }
-
-/* X-macro: one body for both forms. PARAMETERS and the designated initializers of the arguments. */
-#define COLLECTIVE(name, PARAMETERS, ...)                                                          \
-    muster_status_t muster_##name PARAMETERS(const muster_call_t *call)                            \
-    {                                                                                              \
-        request_arguments_t arguments = {__VA_ARGS__};                                             \
-        return collectives_run(comm, &arguments, call);                                            \
-    }                                                                                              \
-    muster_status_t muster_i##name PARAMETERS(const muster_call_t *call,                           \
-                                              muster_request_t **request)                          \
-    {                                                                                              \
-        request_arguments_t arguments = {__VA_ARGS__};                                             \
-        return collectives_post(comm, &arguments, call, request);                                  \
-    }
 
 #define BARRIER_PARAMETERS(...) (muster_comm_t * comm, __VA_ARGS__)
 COLLECTIVE(barrier, BARRIER_PARAMETERS, .operation = OPERATION_BARRIER, .op = no_op)

@@ -80,11 +80,13 @@ START_TEST(operations_have_names_that_fit_a_failure)
     const call_t forms[] = {{.operation = OPERATION_GATHERV, .rows = true},
                             {.operation = OPERATION_SCATTERV, .rows = true},
                             {.operation = OPERATION_ALLTOALLV, .rows = true},
+                            {.operation = OPERATION_ALLGATHERV, .rows = true},
                             {.operation = OPERATION_GATHERV}};
     ck_assert_str_eq(operation_name(call_form(&forms[0])), "gather_rows");
     ck_assert_str_eq(operation_name(call_form(&forms[1])), "scatter_rows");
     ck_assert_str_eq(operation_name(call_form(&forms[2])), "alltoall_rows");
-    ck_assert_str_eq(operation_name(call_form(&forms[3])), "gatherv");
+    ck_assert_str_eq(operation_name(call_form(&forms[3])), "allgather_rows");
+    ck_assert_str_eq(operation_name(call_form(&forms[4])), "gatherv");
     ck_assert_str_eq(operation_name(OPERATION_BARRIER | OPERATION_ROWS), "?");
     ck_assert_str_eq(call_field_name(CALL_FIELD_NONE), "");
     ck_assert(operation_is_rooted(OPERATION_SCATTERV) && operation_is_ragged(OPERATION_SCATTERV));

@@ -47,7 +47,7 @@ static const uint64_t datatypes[] = {0,
 static bool has_rows(unsigned operation)
 {
     return operation == OPERATION_GATHERV || operation == OPERATION_SCATTERV ||
-           operation == OPERATION_ALLTOALLV;
+           operation == OPERATION_ALLGATHERV || operation == OPERATION_ALLTOALLV;
 }
 
 static wire_message_t random_message(void)
