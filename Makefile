@@ -13,14 +13,12 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 20
 TESTS ?=
 
-# Debian's own Meson goes first: one from elsewhere may come with a Python of its own. Looked up when
-# it is used, since `setup` may have to install it.
+# Debian's own Meson goes first: one from elsewhere may come with a Python of its own. Looked up
+# when it is used, since `setup` may have to install it.
 MESON = $(shell [ -x /usr/bin/meson ] && echo /usr/bin/meson || command -v meson || echo meson)
 TEST = $(MESON) test --num-processes $(JOBS) --print-errorlogs
-# configure DIRECTORY, OPTIONS [, COMPILER]; again where a list of sources has come or gone
-configure = if [ ! -f $(1)/build.ninja ]; then $(3) $(MESON) setup $(2) $(1); \
-    elif [ -n "$$(find src tests fuzz examples bench -name meson.build -newer $(1)/build.ninja)" ]; \
-    then $(MESON) setup --reconfigure $(1); fi
+# configure DIRECTORY, OPTIONS [, COMPILER]: once; ninja does it again where a meson.build changes
+configure = [ -f $(1)/build.ninja ] || $(3) $(MESON) setup $(2) $(1)
 SANITIZE = -Db_lundef=false --buildtype=debugoptimized
 
 .PHONY: all demo test bench install clean format fuzz asan tsan clang valgrind coverage setup
@@ -45,7 +43,8 @@ bench:
 	@bench/compare build-bench
 
 install: all
-	@$(MESON) install -C $(BUILD) --no-rebuild
+	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
+	@$(MESON) install -C $(BUILD)
 
 asan: setup
 	@$(call configure,build-asan,$(SANITIZE) -Db_sanitize=address$(comma)undefined)
@@ -84,6 +83,6 @@ format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 clean:
-	@rm -rf build build-asan build-tsan build-clang build-valgrind build-coverage build-fuzz build-bench
+	@rm -rf $(addprefix build,/ $(addprefix -,asan tsan clang valgrind coverage fuzz bench))
 
 comma := ,
