@@ -271,14 +271,24 @@ static bool request_collect(muster_request_t *request)
     return status == MUSTER_OK;
 }
 
+/* Only its own sends are to be waited for: from here on nobody may decide anything else. */
+static void request_know_value(muster_request_t *request)
+{
+    record_t *record = comm_record(request->comm, request->generation);
+    request_keep(request);
+    if (record && request->uniform && record->state == RECORD_OPEN)
+        record->state = RECORD_VALUE;
+}
+
 void request_advance(muster_request_t *request)
 {
     while (request->state == REQUEST_RUNNING) {
         if (request->phase == request->schedule->phase_count) {
-            if (request->sends_out == 0 && request_collect(request)) {
-                request_keep(request);
+            if (!request_collect(request))
+                return;
+            request_know_value(request);
+            if (request->sends_out == 0)
                 request_finish(request, MUSTER_OK, NULL);
-            }
             return;
         }
         const schedule_phase_t *phase = &request->schedule->phases[request->phase];
@@ -798,6 +808,11 @@ void request_finish_with_value(muster_request_t *request, const uint8_t *value, 
 
 void request_tick(muster_request_t *request, int64_t now)
 {
+    if (request->state == REQUEST_RUNNING && request->phase == request->schedule->phase_count &&
+        now >= request_next_deadline(request)) {
+        request_finish(request, MUSTER_OK, NULL); /* a copy of what is still to be sent will do */
+        return;
+    }
     if (request->state == REQUEST_RUNNING && now >= request->look && now < request->deadline) {
         request->look = now + 2 * (now - request->begun);
         outcome_look(request->comm, request->generation);

@@ -402,6 +402,36 @@ void sim_buffers_destroy(sim_buffers_t *buffers)
     free(buffers);
 }
 
+static void side_abandon(sim_side_t *side)
+{
+    for (size_t i = 0; i < side->length; i++) {
+        side->data[i] = SIM_EMPTY;
+    }
+}
+
+static bool side_is_abandoned(const sim_side_t *side)
+{
+    for (size_t i = 0; i < side->length; i++) {
+        if (side->data[i] != SIM_EMPTY) {
+            return false;
+        }
+    }
+    return side_is_guarded(side);
+}
+
+void sim_buffers_abandon(sim_buffers_t *buffers)
+{
+    side_abandon(&buffers->send);
+    side_abandon(&buffers->receive);
+    side_abandon(&buffers->initial);
+}
+
+bool sim_buffers_are_untouched(const sim_buffers_t *buffers)
+{
+    return side_is_abandoned(&buffers->send) && side_is_abandoned(&buffers->receive) &&
+           side_is_abandoned(&buffers->initial);
+}
+
 bool sim_buffers_are_right(const sim_buffers_t *buffers, bool succeeded, char *why, size_t size)
 {
     const char *name = operation_name((uint8_t)buffers->call.operation);

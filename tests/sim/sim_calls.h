@@ -52,6 +52,10 @@ typedef struct sim_buffers {
 sim_buffers_t *sim_buffers_create(const sim_call_t *call, uint32_t rank);
 void sim_buffers_destroy(sim_buffers_t *buffers);
 
+/* From now on they are nobody's: overwritten here, and to stay so. */
+void sim_buffers_abandon(sim_buffers_t *buffers);
+bool sim_buffers_are_untouched(const sim_buffers_t *buffers);
+
 /* Whether nothing was written beyond bounds; after success also whether every element is right. */
 bool sim_buffers_are_right(const sim_buffers_t *buffers, bool succeeded, char *why, size_t size);
 

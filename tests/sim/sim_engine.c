@@ -5,12 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SIM_SEEDS 20
+
+int sim_seeds(void)
+{
+    const char *given = getenv("MUSTER_SIM_SEEDS");
+    int seeds = given == NULL ? 0 : atoi(given);
+    return seeds > 0 ? seeds : SIM_SEEDS;
+}
+
 uint64_t sim_draw(void *random, uint64_t bound)
 {
     return sim_random_below(random, bound);
 }
 
-/* ---- Safety ------------------------------------------------------------------------------------ */
+/* ---- Safety ---------------------------------------------------------------------------------- */
 
 /* The member's job of a generation, as far as it is known; hint: where it probably is. */
 static const sim_job_t *member_job(const sim_member_t *member, uint32_t comm, uint64_t generation,
@@ -65,7 +74,8 @@ static void world_judge(sim_world_t *world, const sim_member_t *member, const si
     const muster_comm_t *comm = member->comms[job->comm];
     muster_outcome_t kind =
         job->options.outcome == MUSTER_OUTCOME_DEFAULT ? comm->outcome : job->options.outcome;
-    if (kind != MUSTER_OUTCOME_UNIFORM || !outcome_counts(world, job)) {
+    if (kind != MUSTER_OUTCOME_UNIFORM || world->allow_disagreement ||
+        !outcome_counts(world, job)) {
         return;
     }
     for (uint32_t rank = 0; rank < world->size && world->unsafe[0] == '\0'; rank++) {
@@ -93,7 +103,7 @@ static bool world_is_safe(void *argument, char *why, size_t size)
     return world->unsafe[0] == '\0';
 }
 
-/* ---- A step ------------------------------------------------------------------------------------ */
+/* ---- A step ---------------------------------------------------------------------------------- */
 
 static void job_start(sim_member_t *member, sim_job_t *job)
 {
@@ -161,8 +171,7 @@ static void job_interfere(sim_member_t *member, sim_job_t *job)
     if (job->abandon_after != 0 && age >= job->abandon_after) {
         request_release(job->request);
         job->request = NULL;
-        sim_buffers_destroy(job->buffers);
-        job->buffers = NULL;
+        sim_buffers_abandon(job->buffers);
         job->abandoned = true;
         job->finished = true;
         member->under_way--;
@@ -253,7 +262,7 @@ static void member_describe(void *actor, char *text, size_t size)
 
 static const sim_script_t member_script = {.step = member_step, .describe = member_describe};
 
-/* ---- The world --------------------------------------------------------------------------------- */
+/* ---- The world ------------------------------------------------------------------------------- */
 
 sim_options_t sim_rough(uint32_t size, uint64_t seed)
 {
@@ -395,8 +404,11 @@ static bool job_is_sound(const sim_job_t *job, char *why, size_t size)
         snprintf(why, size, "has not finished");
         return false;
     }
-    return job->abandoned ||
-           sim_buffers_are_right(job->buffers,
+    if (job->abandoned) {
+        snprintf(why, size, "its buffers were touched after it had been given up");
+        return sim_buffers_are_untouched(job->buffers);
+    }
+    return sim_buffers_are_right(job->buffers,
                                  job->refused == MUSTER_OK && job->status == MUSTER_OK, why, size);
 }
 

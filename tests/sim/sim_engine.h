@@ -22,7 +22,7 @@ typedef struct sim_job {
     muster_call_t options;
     int64_t not_before;    /* ns of virtual time */
     int64_t cancel_after;  /* ns after its start; 0: never */
-    int64_t abandon_after; /* ns after its start its handle and buffers are destroyed; 0: never */
+    int64_t abandon_after; /* ns after its start its handle is destroyed; 0: never */
     uint64_t fail_at;      /* the user-defined reduction's call that fails; 0: none */
     /* What has come of it. */
     sim_buffers_t *buffers;
@@ -61,7 +61,8 @@ struct sim_world {
     void **actors;
     char unsafe[SIM_WHY_MAX];
     bool allow_undecided; /* UNDECIDED may stand beside another outcome */
-    bool print;           /* a run that does not end is printed; set at creation */
+    bool allow_disagreement;
+    bool print; /* a run that does not end is printed; set at creation */
 };
 
 /* Usual roughness: delays of 1 to 50 us, late sends, naps, skewed starts. */
@@ -73,8 +74,8 @@ sim_world_t *sim_world_create(const sim_options_t *options, int64_t timeout,
 void sim_world_destroy(sim_world_t *world);
 
 /*
- * Makes communicator index (1 to SIM_COMMS_MAX - 1) of the given world ranks on all of them, without
- * a meeting.
+ * Makes communicator index (1 to SIM_COMMS_MAX - 1) of the given world ranks on all of them,
+ * without a meeting.
  */
 void sim_world_comm(sim_world_t *world, uint32_t index, const uint32_t *ranks, uint32_t size,
                     const muster_comm_options_t *options);
@@ -89,10 +90,13 @@ sim_report_t sim_world_run(sim_world_t *world);
 bool sim_world_is_right(const sim_world_t *world);
 
 /*
- * For runs with faults: every living rank has finished every job, values are right where a job ended
- * well, and nothing was written beyond bounds where it did not; prints what is not so.
+ * For runs with faults: every living rank has finished every job, values are right where a job
+ * ended well, and nothing was written beyond bounds where it did not; prints what is not so.
  */
 bool sim_world_is_sound(const sim_world_t *world);
+
+/* How many seeds a test takes: MUSTER_SIM_SEEDS in the environment, else 20. */
+int sim_seeds(void);
 
 /* Draws from a generator: for sim_call_draw. */
 uint64_t sim_draw(void *random, uint64_t bound);

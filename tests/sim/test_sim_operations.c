@@ -11,7 +11,6 @@
 #include "engine/creation.h"
 #include "sim_engine.h"
 
-#define SEEDS 20
 #define TIMEOUT (100 * SIM_SECOND)
 
 typedef struct form {
@@ -477,15 +476,15 @@ int main(void)
     TCase *cases = tcase_create("sim_operations");
     suite_add_tcase(suite, cases);
     tcase_set_timeout(cases, 120);
-    tcase_add_loop_test(cases, every_operation, 0, SEEDS);
-    tcase_add_loop_test(cases, several_communicators, 0, SEEDS);
-    tcase_add_loop_test(cases, generations_in_any_order, 0, SEEDS);
-    tcase_add_loop_test(cases, more_than_the_window, 0, SEEDS);
+    tcase_add_loop_test(cases, every_operation, 0, sim_seeds());
+    tcase_add_loop_test(cases, several_communicators, 0, sim_seeds());
+    tcase_add_loop_test(cases, generations_in_any_order, 0, sim_seeds());
+    tcase_add_loop_test(cases, more_than_the_window, 0, sim_seeds());
     tcase_add_loop_test(cases, a_thousand_calls_keep_step, 0, 4);
     tcase_add_loop_test(cases, flat_messages_are_counted, 0, 3);
-    tcase_add_loop_test(cases, leaders_exchange_six_messages, 0, SEEDS);
-    tcase_add_loop_test(cases, creation_meets_by_name, 0, SEEDS);
-    tcase_add_loop_test(cases, creation_compares_what_is_asked, 0, SEEDS);
+    tcase_add_loop_test(cases, leaders_exchange_six_messages, 0, sim_seeds());
+    tcase_add_loop_test(cases, creation_meets_by_name, 0, sim_seeds());
+    tcase_add_loop_test(cases, creation_compares_what_is_asked, 0, sim_seeds());
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
