@@ -48,11 +48,11 @@ install: all
 
 asan: setup
 	@$(call configure,build-asan,$(SANITIZE) -Db_sanitize=address$(comma)undefined)
-	@$(TEST) -C build-asan --suite unit --suite contract --suite fuzz $(TESTS)
+	@$(TEST) -C build-asan --no-suite system --no-suite house $(TESTS)
 
 tsan: setup
 	@$(call configure,build-tsan,$(SANITIZE) -Db_sanitize=thread)
-	@$(TEST) -C build-tsan --suite contract --suite sim $(TESTS)
+	@$(TEST) -C build-tsan --suite contract --suite api $(TESTS)
 
 clang:
 	@tools/setup build fuzz
