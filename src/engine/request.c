@@ -214,6 +214,16 @@ static void request_arrived(muster_request_t *request, uint32_t index)
         request_settle(request);
 }
 
+/* Rows that have come: put together before this rank says that it succeeds, since it may fail. */
+static bool request_collect(muster_request_t *request)
+{
+    char why[128];
+    muster_status_t status = rows_collect(request, why, sizeof why);
+    if (status != MUSTER_OK)
+        request_failed_here(request, status, request->comm->rank, why);
+    return status == MUSTER_OK;
+}
+
 static bool request_enter(muster_request_t *request)
 {
     const schedule_phase_t *phase = &request->schedule->phases[request->phase];
@@ -222,6 +232,8 @@ static bool request_enter(muster_request_t *request)
     for (uint32_t i = 0; i < phase->step_count; i++)
         if (!request_step(request, &request->schedule->steps[phase->first_step + i]))
             return false;
+    if (phase->label == SCHEDULE_DECIDE_UP && !request_collect(request))
+        return false;
     request->entered = true;
     request->next_combine = phase->first_receive;
     if (phase->receive_count > 0)
@@ -261,16 +273,6 @@ static void request_keep(muster_request_t *request)
     outcome_keep_value(request->comm, request->generation, layout->base, buffers_result(request));
 }
 
-/* Rows that have come: put together before this rank says that it succeeds, since it may fail. */
-static bool request_collect(muster_request_t *request)
-{
-    char why[128];
-    muster_status_t status = rows_collect(request, why, sizeof why);
-    if (status != MUSTER_OK)
-        request_failed_here(request, status, request->comm->rank, why);
-    return status == MUSTER_OK;
-}
-
 /* Only its own sends are to be waited for: from here on nobody may decide anything else. */
 static void request_know_value(muster_request_t *request)
 {
@@ -292,8 +294,6 @@ void request_advance(muster_request_t *request)
             return;
         }
         const schedule_phase_t *phase = &request->schedule->phases[request->phase];
-        if (!request->entered && phase->label == SCHEDULE_DECIDE_UP && !request_collect(request))
-            return;
         if (!request->entered && !request_enter(request))
             return;
         if (phase->receive_count > 0 && request->gate.outcome == MUSTER_IN_PROGRESS)

@@ -189,13 +189,17 @@ static void check_shapes(const muster_comm_t *comm, const request_arguments_t *a
 
 /* The shape of a carrier to be sent: one row for each rank. */
 static muster_status_t check_shape(const muster_comm_t *comm, const muster_call_t *call,
-                                   const muster_carrier_t *carrier)
+                                   const muster_carrier_t *carrier, size_t element)
 {
+    size_t bytes;
     if (carrier->rows != comm->size)
         REFUSE(MUSTER_INVALID_ARGUMENT, "send: %zu rows for %u ranks", carrier->rows, comm->size);
     if (!carrier->offsets && carrier->width == 0 && carrier->length != 0)
         REFUSE(MUSTER_INVALID_ARGUMENT, "send: no offsets, and a width of 0 with a length of %zu",
                carrier->length);
+    if (!carrier_multiply(carrier->length, element, &bytes))
+        REFUSE(MUSTER_INVALID_COUNT, "send: %zu elements of %zu bytes overflow", carrier->length,
+               element);
     if (!carrier->offsets) {
         carrier_uniform_t shape = {carrier->rows, carrier->width};
         if (carrier_uniform_check(&shape, carrier->length) != MUSTER_OK)
@@ -221,7 +225,7 @@ static muster_status_t check_rows(const muster_comm_t *comm, const request_argum
          scatters = arguments->operation == OPERATION_SCATTERV;
     bool carries = scatters || arguments->operation == OPERATION_ALLTOALLV;
     side_t send = {"send", arguments->send, true, 1, NULL, NULL};
-    size_t count = arguments->count;
+    size_t count = arguments->count, element = muster_datatype_size(arguments->datatype);
     if ((root || arguments->operation != OPERATION_GATHERV) && !arguments->receive_rows)
         REFUSE(MUSTER_INVALID_ARGUMENT, "receive: null");
     if (carries) {
@@ -229,13 +233,13 @@ static muster_status_t check_rows(const muster_comm_t *comm, const request_argum
         if (send.used && !arguments->send_rows)
             REFUSE(MUSTER_INVALID_ARGUMENT, "send: null");
         muster_status_t status =
-            send.used ? check_shape(comm, call, arguments->send_rows) : MUSTER_OK;
+            send.used ? check_shape(comm, call, arguments->send_rows, element) : MUSTER_OK;
         if (status != MUSTER_OK)
             return status;
         send.buffer = send.used ? arguments->send_rows->data : NULL;
         count = send.used ? arguments->send_rows->length : 0;
     }
-    return check_side(comm, call, &send, count, muster_datatype_size(arguments->datatype));
+    return check_side(comm, call, &send, count, element);
 }
 
 muster_status_t check_arguments(const muster_comm_t *comm, const request_arguments_t *arguments,
