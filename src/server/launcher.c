@@ -461,6 +461,8 @@ int launcher_run(const launcher_options_t *options)
         decide_code(launcher, LAUNCHER_EXIT_CANNOT_RUN);
     }
     int code = launcher->exit_code;
+    if (code == 0 && launcher->output_lost)
+        code = EXIT_FAILURE;
     close_all(launcher);
     free_launcher(launcher);
     return code;

@@ -136,7 +136,13 @@ bool launcher_output_flush(launcher_output_t *output)
             return false;
         }
         if (written < 0) {
+            int reason = errno;
             break_output(output);
+            if (reason == EPIPE)
+                break; /* nobody wants it any more, as the ranks will see */
+            output->launcher->output_lost = true;
+            if (output == &output->launcher->outputs[0])
+                launcher_say(output->launcher, "cannot write: %s", strerror(reason));
             break;
         }
         output->queue_start += (size_t)written;
@@ -198,6 +204,7 @@ static void put_line(launcher_output_t *output, const char *label, const char *f
     if (output->broken || first_length + rest_length == 0)
         return;
     if (!reserve(output, label_length + first_length + rest_length + 2)) {
+        output->launcher->output_lost = true;
         break_output(output);
         return;
     }

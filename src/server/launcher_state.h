@@ -179,8 +179,9 @@ struct launcher {
     uint32_t failed;
     int exit_code;
     bool code_decided;
-    bool ending; /* asked to end: no more reports of ranks that do */
-    bool over;   /* all ranks have ended */
+    bool ending;      /* asked to end: no more reports of ranks that do */
+    bool output_lost; /* something could not be written, though somebody wants it */
+    bool over;        /* all ranks have ended */
     char job_text[2 * CONTROL_JOB_SIZE + 1];
     char **environment;        /* all but what differs by rank */
     struct rlimit descriptors; /* as they were: the ranks' limit */

@@ -240,6 +240,19 @@ START_TEST(test_reader_leaves)
 }
 END_TEST
 
+/* What could not be written is no success. */
+START_TEST(test_output_is_lost)
+{
+    program_t program;
+    const char *script = "exec \"$0\" run -n 1 echo text > /dev/full";
+    const char *arguments[] = {"sh", "-c", script, program_path("muster"), NULL};
+    program_run(&program, arguments, NULL);
+    ck_assert_int_eq(program.code, 1);
+    ck_assert_ptr_nonnull(strstr(program.texts[1], "cannot write"));
+    program_free(&program);
+}
+END_TEST
+
 /* A reader who stands still does not keep the launcher from its timeout. */
 START_TEST(test_reader_stands_still)
 {
@@ -348,7 +361,7 @@ START_TEST(test_signals_are_reset)
     unsigned long long blocked, ignored;
     ck_assert_int_eq(sscanf(program.texts[0], "SigBlk: %llx SigIgn: %llx", &blocked, &ignored), 2);
     ck_assert_uint_eq(blocked, 0);
-    /* Signals 32 and 33 are the C library's own: a test's runner may ignore them, none can reset. */
+    /* Signals 32 and 33 are the C library's own: a runner may ignore them, none can reset. */
     ck_assert_uint_eq(ignored & ~(3ull << 31), 0);
     program_free(&program);
 }
@@ -559,6 +572,7 @@ int main(void)
     tcase_add_test(tcase, test_output_is_whole);
     tcase_add_test(tcase, test_long_line);
     tcase_add_test(tcase, test_reader_leaves);
+    tcase_add_test(tcase, test_output_is_lost);
     tcase_add_test(tcase, test_reader_stands_still);
     tcase_add_test(tcase, test_input);
     tcase_add_test(tcase, test_environment);
