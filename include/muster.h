@@ -648,7 +648,7 @@ MUSTER_API muster_status_t muster_iexscan(muster_comm_t *comm, const void *send,
                                           muster_datatype_t datatype, muster_op_t op,
                                           const muster_call_t *call, muster_request_t **request);
 
-/* ---- Rows: operations whose receivers do not know the lengths --------------------------------- */
+/* ---- Rows: operations whose receivers do not know the lengths -------------------------------- */
 
 /*
  * Rows of elements in one array. offsets NULL: uniform, row i is width elements from i*width on,
@@ -685,8 +685,8 @@ MUSTER_API void muster_carrier_release(muster_carrier_t *carrier);
  * gather, scatter, allgather and alltoall where only the sender knows how long a row is: lengths
  * travel with the data, and what is received is stored in *receive as a ragged carrier that owns
  * its buffers (release it) when the operation succeeds. What *receive held before is overwritten,
- * not released; where the operation fails, and on ranks that receive nothing, it is untouched and
- * may be NULL in the latter case. There is no form in place. They do not match the v-forms: MISMATCH.
+ * not released. Where the operation fails it is untouched; a rank that receives nothing may pass
+ * NULL. There is no form in place. Ranks that call a v-form instead make another call: MISMATCH.
  *
  * A carrier to be sent is read before the call returns, its data is the caller's again when the
  * operation has completed; a nonblocking form stores *receive then, too. Refused to the caller

@@ -1,4 +1,4 @@
-/* What the operations' functions have in common: from checked or refused arguments to an outcome. */
+/* What the operations' functions have in common: from arguments to an outcome. */
 #ifndef MUSTER_LIB_COLLECTIVES_H
 #define MUSTER_LIB_COLLECTIVES_H
 

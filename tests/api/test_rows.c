@@ -9,7 +9,7 @@
 
 #include "ranks.h"
 
-/* ---- Paths and lengths ------------------------------------------------------------------------ */
+/* ---- Paths and lengths ----------------------------------------------------------------------- */
 
 typedef struct path {
     const char *name;
@@ -79,7 +79,7 @@ static unsigned char byte_of(uint32_t source, uint32_t target, size_t place)
     return (unsigned char)(source * 31 + target * 7 + place * 13 + place / 251);
 }
 
-/* ---- What is sent and what has to come --------------------------------------------------------- */
+/* ---- What is sent and what has to come ------------------------------------------------------- */
 
 typedef struct rows {
     unsigned char *data;
@@ -130,7 +130,7 @@ static void expect_untouched(const muster_carrier_t *carrier)
     EXPECT(memcmp(carrier, &nothing, sizeof nothing) == 0, "rows %zu", carrier->rows);
 }
 
-/* C502: offsets from 0 to the length, R + 1 of them, two equal ones for an empty row. C505: owned. */
+/* C502: R + 1 offsets from 0 to the length, two equal ones for an empty row. C505: owned. */
 static void expect_rows(const pattern_t *pattern, const rows_t *expected,
                         const muster_carrier_t *carrier)
 {
@@ -146,7 +146,7 @@ static void expect_rows(const pattern_t *pattern, const rows_t *expected,
     EXPECT(bytes == 0 || memcmp(carrier->data, expected->data, bytes) == 0, "%zu bytes", bytes);
 }
 
-/* ---- Calls ------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 typedef enum operation {
     GATHER_ROWS = 0,
@@ -311,7 +311,7 @@ static void every_form(muster_context_t *context, const void *argument)
     muster_comm_destroy(comm);
 }
 
-/* ---- The contract's own examples --------------------------------------------------------------- */
+/* ---- The contract's own examples ------------------------------------------------------------- */
 
 static void examples(muster_context_t *context, const void *argument)
 {
@@ -344,9 +344,9 @@ static void examples(muster_context_t *context, const void *argument)
     muster_comm_destroy(comm);
 }
 
-/* ---- What is no carrier ------------------------------------------------------------------------ */
+/* ---- What is no carrier ---------------------------------------------------------------------- */
 
-/* Refused with a line that names the argument, before anything has been done or sent (C414, C503). */
+/* Refused with a line that names the argument, before anything is done or sent (C414, C503). */
 static void expect_refused(arguments_t *arguments, muster_status_t expected, const char *name,
                            bool nonblocking)
 {
@@ -459,7 +459,7 @@ static void no_carriers(muster_context_t *context, const void *argument)
     muster_comm_destroy(comm);
 }
 
-/* ---- Ranks that do not agree ------------------------------------------------------------------- */
+/* ---- Ranks that do not agree ----------------------------------------------------------------- */
 
 static muster_status_t run_lengths(operation_t operation, muster_comm_t *comm, uint32_t root,
                                    const muster_call_t *call)
@@ -480,7 +480,7 @@ static muster_status_t run_lengths(operation_t operation, muster_comm_t *comm, u
     }
 }
 
-/* C105, C821: the same data, but another operation: everybody hears of it, and nothing is stored. */
+/* C105, C821: the same data, another operation: everybody hears of it, and nothing is stored. */
 static void mixed(muster_context_t *context, const void *argument)
 {
     static const char *const names[OPERATIONS] = {"gather_rows", "scatter_rows", "allgather_rows",
