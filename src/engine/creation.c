@@ -19,7 +19,8 @@ struct creation {
     size_t name_length;
     uint32_t *ranks; /* world ranks of the members */
     uint32_t size;
-    uint32_t rank; /* the caller's among them */
+    uint32_t rank;    /* the caller's among them */
+    uint32_t creator; /* the creator's */
     muster_comm_options_t options;
     bool owned; /* its caller still looks; else it lingers to answer latecomers */
     muster_status_t status;
@@ -33,19 +34,28 @@ struct creation {
     uint64_t *words;
     uint64_t *serials; /* of the members' claims */
     uint32_t creation;
+    /* of the claim that differed: its members, and whether who is none here has been answered */
+    uint32_t *strangers;
+    bool *strangers_told;
+    uint32_t stranger_count;
 };
 
 static bool creation_is_creator(const creation_t *creation)
 {
-    return creation->rank == 0;
+    return creation->rank == creation->creator;
+}
+
+static uint32_t creation_find(const uint32_t *ranks, uint32_t size, uint32_t world_rank)
+{
+    for (uint32_t i = 0; i < size; i++)
+        if (ranks[i] == world_rank)
+            return i;
+    return MUSTER_NO_RANK;
 }
 
 static uint32_t creation_index(const creation_t *creation, uint32_t world_rank)
 {
-    for (uint32_t i = 0; i < creation->size; i++)
-        if (creation->ranks[i] == world_rank)
-            return i;
-    return MUSTER_NO_RANK;
+    return creation_find(creation->ranks, creation->size, world_rank);
 }
 
 static void creation_unlink(creation_t *creation)
@@ -66,6 +76,8 @@ static void creation_delete(creation_t *creation)
     free(creation->ranks);
     free(creation->words);
     free(creation->serials);
+    free(creation->strangers);
+    free(creation->strangers_told);
     free(creation);
 }
 
@@ -100,23 +112,27 @@ static void creation_say(muster_failure_t *failure, const char *format, ...)
 
 /* ---- answers of the creator ---- */
 
-static void creation_answer(creation_t *creation, uint32_t index)
+static void creation_answer_to(creation_t *creation, uint32_t peer, uint64_t serial)
 {
     engine_t *engine = creation->engine;
-    if (index == creation->rank)
-        return;
     uint8_t bytes[WIRE_FAILURE_SIZE];
     bool good = creation->status == MUSTER_OK;
     wire_message_t message = {.kind = WIRE_CREATED,
                               .payload_length = good ? 0 : sizeof bytes,
                               .creator = engine->rank,
                               .creation = creation->creation,
-                              .generation = creation->serials[index],
+                              .generation = serial,
                               .source = engine->rank};
     message.call.outcome = MUSTER_OUTCOME_UNIFORM;
     if (!good)
         wire_encode_failure(&creation->failure, bytes);
-    engine_send(engine, creation->ranks[index], &message, bytes);
+    engine_send(engine, peer, &message, bytes);
+}
+
+static void creation_answer(creation_t *creation, uint32_t index)
+{
+    if (index != creation->rank)
+        creation_answer_to(creation, creation->ranks[index], creation->serials[index]);
 }
 
 static void creation_tell_arrived(creation_t *creation)
@@ -130,8 +146,8 @@ static void creation_make(creation_t *creation)
 {
     muster_status_t status =
         comm_create(creation->engine, creation->name, creation->name_length, creation->ranks,
-                    creation->size, creation->rank, &creation->options, creation->ranks[0],
-                    creation->creation, &creation->comm);
+                    creation->size, creation->rank, &creation->options,
+                    creation->ranks[creation->creator], creation->creation, &creation->comm);
     creation->status = status;
     if (status == MUSTER_OK)
         return;
@@ -196,6 +212,23 @@ static void creation_encode(const creation_t *creation, wire_claim_t *claim)
                             .name = creation->name};
 }
 
+/* Who else is concerned by a claim that differs. Without memory they hear of it at their deadline. */
+static void creation_note_strangers(creation_t *creation, const wire_claim_t *claim)
+{
+    if (creation->strangers)
+        return;
+    creation->strangers = malloc(claim->size * sizeof *creation->strangers);
+    creation->strangers_told = calloc(claim->size, sizeof *creation->strangers_told);
+    if (!creation->strangers || !creation->strangers_told)
+        return;
+    creation->stranger_count = claim->size;
+    for (uint32_t i = 0; i < claim->size; i++) {
+        creation->strangers[i] = wire_claim_rank(claim, i);
+        creation->strangers_told[i] =
+            creation_index(creation, creation->strangers[i]) != MUSTER_NO_RANK;
+    }
+}
+
 /* Compares a member's claim with the creator's own; the first field that differs, both values. */
 static bool creation_same(creation_t *creation, uint32_t index, const wire_claim_t *claim)
 {
@@ -241,10 +274,36 @@ static bool creation_same(creation_t *creation, uint32_t index, const wire_claim
     snprintf(values[0], sizeof values[0], "%llu", (unsigned long long)mine);
     snprintf(values[1], sizeof values[1], "%llu", (unsigned long long)theirs);
     creation_say(&failure, "%s differs: %s on rank %u, %s on rank %u", field,
-                 mine == UINT64_MAX ? "not given" : values[0], creation->ranks[0],
+                 mine == UINT64_MAX ? "not given" : values[0], creation->engine->rank,
                  theirs == UINT64_MAX ? "not given" : values[1], creation->ranks[index]);
+    creation_note_strangers(creation, claim);
     creation_fail(creation, &failure);
     return false;
+}
+
+/* A claim like the one that differed, of a rank that is no member here: it has the same failure. */
+static bool creation_refuses(creation_t *creation, const wire_claim_t *claim, uint32_t peer,
+                             uint64_t serial)
+{
+    uint32_t place = creation_find(creation->strangers, creation->stranger_count, peer);
+    if (place == MUSTER_NO_RANK || creation->strangers_told[place] ||
+        claim->size != creation->stranger_count || claim->name_length != creation->name_length ||
+        memcmp(claim->name, creation->name, creation->name_length) != 0)
+        return false;
+    for (uint32_t i = 0; i < claim->size; i++)
+        if (wire_claim_rank(claim, i) != creation->strangers[i])
+            return false;
+    creation->strangers_told[place] = true;
+    creation_answer_to(creation, peer, serial);
+    return true;
+}
+
+static bool creation_has_to_answer(const creation_t *creation)
+{
+    for (uint32_t i = 0; i < creation->stranger_count; i++)
+        if (!creation->strangers_told[i])
+            return true;
+    return !gate_is_complete(&creation->gate);
 }
 
 static bool creation_wants(const creation_t *creation, const wire_claim_t *claim, uint32_t peer,
@@ -256,6 +315,8 @@ static bool creation_wants(const creation_t *creation, const wire_claim_t *claim
     *index = creation_index(creation, peer);
     return *index != MUSTER_NO_RANK && gate_state(&creation->gate, *index) == GATE_AWAITED;
 }
+
+static void creation_take_waiting(creation_t *creation);
 
 /* Takes a member's claim: compares it, and makes the communicator when it was the last. */
 static void creation_take(creation_t *creation, uint32_t index, const early_t *early,
@@ -277,19 +338,40 @@ static void creation_take(creation_t *creation, uint32_t index, const early_t *e
     }
 }
 
-static creation_t *creation_for(engine_t *engine, const wire_claim_t *claim, uint32_t peer,
+static creation_t *creation_for(engine_t *engine, const wire_claim_t *claim, const early_t *early,
                                 uint32_t *index)
 {
     creation_t *oldest = NULL;
     for (creation_t *creation = (creation_t *)engine->creations; creation;
          creation = creation->next) {
         uint32_t place;
-        if (creation_wants(creation, claim, peer, &place)) {
+        if (creation_wants(creation, claim, early->peer, &place)) {
             oldest = creation; /* newer ones stand in front */
             *index = place;
         }
     }
     return oldest;
+}
+
+static bool creation_is_refused(engine_t *engine, const wire_claim_t *claim, const early_t *early)
+{
+    for (creation_t *creation = (creation_t *)engine->creations; creation;
+         creation = creation->next)
+        if (creation_refuses(creation, claim, early->peer, early->message.generation))
+            return true;
+    return false;
+}
+
+/* The place of a world rank among the members that a claim names; 0 where it is none. */
+static uint32_t creation_claimed_rank(const early_t *early, uint32_t world_rank)
+{
+    wire_claim_t claim;
+    if (!wire_decode_claim(early->payload, early->message.payload_length, &claim))
+        return 0;
+    for (uint32_t i = 0; i < claim.size; i++)
+        if (wire_claim_rank(&claim, i) == world_rank)
+            return i;
+    return 0;
 }
 
 /*
@@ -316,9 +398,12 @@ static void creation_overdue(engine_t *engine, early_t *overdue)
             continue;
         /* The creator has not come yet: say so, and let it hear the same when it does. */
         claim->message.label = CLAIM_OVERDUE;
-        muster_failure_t failure = {.status = MUSTER_TIMED_OUT, .rank = 0, .range_count = 1};
+        uint32_t rank = creation_claimed_rank(claim, engine->rank);
+        muster_failure_t failure = {.status = MUSTER_TIMED_OUT, .rank = rank, .range_count = 1};
+        failure.missing[0] = (muster_rank_range_t){rank, rank};
         snprintf(failure.operation, sizeof failure.operation, "create");
-        creation_say(&failure, "creating a communicator: timed out, missing: rank 0, its creator");
+        creation_say(&failure, "creating a communicator: timed out, missing: rank %u, its creator",
+                     rank);
         uint8_t bytes[WIRE_FAILURE_SIZE];
         wire_encode_failure(&failure, bytes);
         wire_message_t message = {.kind = WIRE_CREATED,
@@ -346,7 +431,11 @@ void creation_on_claim(engine_t *engine, early_t *early)
         return;
     }
     uint32_t index = 0;
-    creation_t *creation = creation_for(engine, &claim, early->peer, &index);
+    if (creation_is_refused(engine, &claim, early)) {
+        message_free_early(engine, early);
+        return;
+    }
+    creation_t *creation = creation_for(engine, &claim, early, &index);
     if (!creation) {
         early_t **link = &engine->claims;
         while (*link)
@@ -357,6 +446,8 @@ void creation_on_claim(engine_t *engine, early_t *early)
     }
     creation_take(creation, index, early, &claim);
     message_free_early(engine, early);
+    if (creation->stranger_count > 0)
+        creation_take_waiting(creation); /* those that it has become able to answer */
 }
 
 static void creation_take_waiting(creation_t *creation)
@@ -369,13 +460,18 @@ static void creation_take_waiting(creation_t *creation)
         uint32_t index;
         bool valid = wire_decode_claim(early->payload, early->message.payload_length, &claim);
         MUSTER_ASSERT(valid);
-        if (!creation_wants(creation, &claim, early->peer, &index)) {
+        bool refused = creation_refuses(creation, &claim, early->peer, early->message.generation);
+        if (!refused && !creation_wants(creation, &claim, early->peer, &index)) {
             link = &early->next;
             continue;
         }
         *link = early->next;
-        creation_take(creation, index, early, &claim);
+        bool differed = creation->stranger_count > 0;
+        if (!refused)
+            creation_take(creation, index, early, &claim);
         message_free_early(engine, early);
+        if (!differed && creation->stranger_count > 0)
+            link = &engine->claims; /* those before it may be answered now */
     }
 }
 
@@ -394,7 +490,7 @@ static bool creation_send_claim(creation_t *creation, uint8_t label)
                               .generation = creation->serial,
                               .source = creation->engine->rank};
     message.call.outcome = MUSTER_OUTCOME_UNIFORM;
-    engine_send(creation->engine, creation->ranks[0], &message, bytes);
+    engine_send(creation->engine, creation->ranks[creation->creator], &message, bytes);
     free(bytes);
     return true;
 }
@@ -407,12 +503,12 @@ static void creation_start_at_creator(creation_t *creation)
     creation->creation = ++engine->creation_count;
     gate_open(&creation->gate, creation->words, creation->size, true, GATE_FAIL_ON_LOSS,
               GATE_NO_DEADLINE);
-    gate_event_t own = {GATE_CONTRIBUTE, 0, MUSTER_OK};
+    gate_event_t own = {GATE_CONTRIBUTE, creation->rank, MUSTER_OK};
     if (gate_step(&creation->gate, own, 0) == GATE_COMPLETE) {
         creation_make(creation);
         return;
     }
-    for (uint32_t i = 1; i < creation->size; i++)
+    for (uint32_t i = 0; i < creation->size; i++)
         if (engine->gone[creation->ranks[i]] != ENGINE_HERE)
             creation_on_gone(engine, creation->ranks[i]);
     creation_take_waiting(creation);
@@ -440,6 +536,9 @@ muster_status_t creation_start(engine_t *engine, const char *name, const uint32_
     creation->size = size;
     creation->rank = creation_index(creation, engine->rank);
     MUSTER_ASSERT(creation->rank != MUSTER_NO_RANK);
+    for (uint32_t i = 1; i < size; i++)
+        if (ranks[i] < ranks[creation->creator])
+            creation->creator = i;
     creation->options = *options;
     creation->options.failure = NULL;
     creation->status = MUSTER_IN_PROGRESS;
@@ -452,8 +551,9 @@ muster_status_t creation_start(engine_t *engine, const char *name, const uint32_
         creation_start_at_creator(creation);
     } else {
         creation->serial = ++engine->claim_count;
-        if (engine->gone[ranks[0]] != ENGINE_HERE)
-            creation_on_gone(engine, ranks[0]);
+        uint32_t creator = ranks[creation->creator];
+        if (engine->gone[creator] != ENGINE_HERE)
+            creation_on_gone(engine, creator);
         else if (!creation_send_claim(creation, CLAIM_NEW)) {
             creation_delete(creation);
             return MUSTER_NO_MEMORY;
@@ -482,7 +582,7 @@ void creation_free(creation_t *creation)
     /* A failed one goes on answering members that come later, for a while. */
     bool lingers = !engine->shutting_down && creation_is_creator(creation) &&
                    creation->status != MUSTER_OK && creation->status != MUSTER_IN_PROGRESS &&
-                   !gate_is_complete(&creation->gate);
+                   creation_has_to_answer(creation);
     if (lingers)
         creation->give_up = engine_now(engine) + ENGINE_DEFAULT_TIMEOUT;
     else
@@ -497,8 +597,9 @@ void creation_on_created(engine_t *engine, uint32_t peer, const wire_message_t *
                          const uint8_t *payload)
 {
     creation_t *creation = (creation_t *)engine->creations;
-    while (creation && (creation_is_creator(creation) || creation->ranks[0] != peer ||
-                        creation->serial != message->generation))
+    while (creation &&
+           (creation_is_creator(creation) || creation->ranks[creation->creator] != peer ||
+            creation->serial != message->generation))
         creation = creation->next;
     if (!creation || creation->status != MUSTER_IN_PROGRESS)
         return;
@@ -522,7 +623,7 @@ void creation_on_gone(engine_t *engine, uint32_t world_rank)
         if (index == MUSTER_NO_RANK || creation->status != MUSTER_IN_PROGRESS)
             continue;
         if (creation_is_creator(creation) ? gate_state(&creation->gate, index) != GATE_AWAITED
-                                          : index != 0)
+                                          : index != creation->creator)
             continue;
         muster_failure_t failure;
         creation_begin_failure(creation, MUSTER_PEER_LOST, index, &failure);
@@ -539,7 +640,7 @@ void creation_tick(engine_t *engine, int64_t now)
     for (creation_t *creation = (creation_t *)engine->creations, *next; creation; creation = next) {
         next = creation->next;
         if (!creation->owned) {
-            if (now >= creation->give_up || gate_is_complete(&creation->gate))
+            if (now >= creation->give_up || !creation_has_to_answer(creation))
                 creation_delete(creation);
             continue;
         }
@@ -553,8 +654,8 @@ void creation_tick(engine_t *engine, int64_t now)
             creation_send_claim(creation, CLAIM_OVERDUE);
         } else if (now >= creation->give_up) {
             muster_failure_t failure;
-            creation_begin_failure(creation, MUSTER_UNDECIDED, 0, &failure);
-            creation_say(&failure, "its creator, rank 0, did not answer");
+            creation_begin_failure(creation, MUSTER_UNDECIDED, creation->creator, &failure);
+            creation_say(&failure, "its creator, rank %u, did not answer", creation->creator);
             creation_fail(creation, &failure);
         }
     }

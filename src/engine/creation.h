@@ -1,7 +1,9 @@
 /*
- * Making a communicator: a meeting at its creator, the first of its members. Every member sends the
- * creator its claim (name, members, options); the creator compares them with its own, field by
- * field, and answers all with the new communicator's identity or with the failure.
+ * Making a communicator: a meeting at its creator, the lowest world rank of its members (so that
+ * members who disagree about their order still meet). Every member sends the creator its claim
+ * (name, members, options); the creator compares them with its own, field by field, and answers all
+ * with the new communicator's identity or with the failure: also those whom only the claim that
+ * differs takes for members.
  *
  * Which of several creations of one name a claim belongs to follows from order: a member's claims
  * for a name meet the creator's creations of that name in which it is a member, one after the
