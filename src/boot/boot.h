@@ -11,7 +11,8 @@
  *                 job's secret. On a loopback address it may be left out: then it is made from
  *                 what the ranks know of their job (MASTER_PORT; MUSTER_JOB or
  *                 TORCHELASTIC_RUN_ID), which guards against accidents, not against other users
- *                 of the host.
+ *                 of the host. MUSTER_PORT, the same on every rank, replaces MASTER_PORT where
+ *                 the launcher listens there itself.
  *   none of them  a job of one.
  *
  * One thread at a time. Nothing here is inherited by fork: boot_close in the child frees what the

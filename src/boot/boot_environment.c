@@ -105,10 +105,12 @@ static muster_status_t find_place(unsigned long size, boot_place_t *place,
         return boot_fail(failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
                          "MASTER_ADDR is not set, though WORLD_SIZE is %lu", size);
     }
-    muster_status_t status = read_number("MASTER_PORT", 1, UINT16_MAX, &port, failure);
+    /* A launcher such as torchrun may hold MASTER_PORT itself: then there is a port of Muster's. */
+    const char *name = variable("MUSTER_PORT") != NULL ? "MUSTER_PORT" : "MASTER_PORT";
+    muster_status_t status = read_number(name, 1, UINT16_MAX, &port, failure);
     if (status != MUSTER_OK)
         return status;
-    place->port = variable("MASTER_PORT");
+    place->port = variable(name);
     int error = getaddrinfo(place->address, place->port, &hints, &place->found);
     if (error != 0) {
         place->found = NULL;

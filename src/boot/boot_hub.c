@@ -496,8 +496,8 @@ static muster_status_t listen_somewhere(boot_hub_t *hub, const boot_place_t *pla
                              : reason == EADDRNOTAVAIL ? MUSTER_ADDRESS_NOT_AVAILABLE
                                                        : MUSTER_ENVIRONMENT;
     return boot_fail(failure, status, 0,
-                     "rank 0 cannot listen at %s (MASTER_ADDR, MASTER_PORT): %s", endpoint,
-                     strerror(reason));
+                     "rank 0 cannot listen at %s (MASTER_ADDR, MASTER_PORT or MUSTER_PORT): %s",
+                     endpoint, strerror(reason));
 }
 
 static boot_hub_t *new_hub(boot_t *boot)
