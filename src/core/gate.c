@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/assertion.h"
+#include "core/plant.h"
 
 static bool gate_has(const uint64_t *set, uint32_t member)
 {
@@ -55,9 +56,11 @@ bool gate_is_complete(const gate_t *gate)
     if (!gate->defined)
         return false;
     size_t set_words = GATE_WORDS(gate->members);
-    for (size_t word = 0; word < set_words; word++)
-        if (gate_awaited_word(gate, word) != 0)
+    for (size_t word = 0; word < set_words; word++) {
+        uint64_t awaited = gate_awaited_word(gate, word);
+        if (PLANT(1, awaited & (awaited - 1), awaited) != 0)
             return false;
+    }
     return true;
 }
 

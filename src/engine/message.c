@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/assertion.h"
+#include "core/plant.h"
 #include "engine/creation.h"
 #include "engine/farewell.h"
 #include "engine/outcome.h"
@@ -156,10 +157,10 @@ static muster_request_t *message_request(muster_comm_t *comm, const wire_message
         return NULL;
     }
     if (!record->started) {
-        *answer = REQUEST_LATER;
+        *answer = PLANT(3, REQUEST_DROP, REQUEST_LATER);
         return NULL;
     }
-    call_field_t field = call_compare(&record->call, &message->call);
+    call_field_t field = PLANT(2, CALL_FIELD_NONE, call_compare(&record->call, &message->call));
     if (field != CALL_FIELD_NONE) {
         message_mismatch(comm, record, message, field);
         return NULL;

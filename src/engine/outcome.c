@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/assertion.h"
+#include "core/plant.h"
 #include "engine/request.h"
 
 /* VERDICT and QUERY say in their label which kind they are. */
@@ -132,7 +133,8 @@ static void outcome_send_verdict(muster_comm_t *comm, const record_t *record, ui
 
 static void outcome_tell_all(muster_comm_t *comm, const record_t *record)
 {
-    for (uint32_t rank = 0; rank < comm->size; rank++)
+    uint32_t size = PLANT(7, comm->size - 1, comm->size);
+    for (uint32_t rank = 0; rank < size; rank++)
         if (rank != comm->rank && !comm_is_lost(comm, rank))
             outcome_send_verdict(comm, record, rank);
 }
@@ -278,7 +280,7 @@ static void outcome_name_missing(const muster_comm_t *comm, const inquiry_t *inq
     failure->rank = MUSTER_NO_RANK;
     for (uint32_t rank = 0; rank < comm->size; rank++) {
         const answer_t *answer = &inquiry->answers[rank];
-        if (answer->answered && answer->state.started)
+        if (answer->answered && PLANT(9, true, answer->state.started))
             continue;
         outcome_say(failure, "%s rank %u", failure->range_count ? "," : ", missing:", rank);
         if (failure->rank == MUSTER_NO_RANK) {
@@ -320,7 +322,7 @@ static void outcome_cannot_decide(const muster_comm_t *comm, const inquiry_t *in
 static void outcome_conclude(muster_comm_t *comm, record_t *record)
 {
     inquiry_t *inquiry = record->inquiry;
-    if (inquiry->has_value) {
+    if (inquiry->has_value && !PLANTED(16)) {
         uint64_t generation = record->generation;
         outcome_keep_value(comm, generation, inquiry->value, inquiry->value_length);
         record->state = RECORD_VALUE;
@@ -357,7 +359,7 @@ static void outcome_consider(muster_comm_t *comm, uint64_t generation,
     record_t *record = comm_record(comm, generation);
     if (!record)
         return;
-    if (record->state == RECORD_VALUE && !record->told) {
+    if (record->state == RECORD_VALUE && !record->told && !PLANTED(18)) {
         /* Who reports stops passing things on: those behind it must not wait for it. */
         record->told = true;
         outcome_tell_all(comm, record);
@@ -429,8 +431,8 @@ void outcome_on_report(muster_comm_t *comm, const wire_message_t *message, const
         outcome_consider(comm, generation, &failure, message->source);
         return;
     }
-    /* Who reports here takes every lower rank for lost. This rank may hear the same soon; if it does
-     * not, the reporter is cut off from the decider, and the decider's word counts. */
+    /* Who reports here takes every lower rank for lost. This rank may hear the same soon; if it
+     * does not, the reporter is cut off from the decider, and the decider's word counts. */
     record_t *record = comm_record(comm, generation);
     if (!record || record->reported || !(record->reported = malloc(sizeof failure)))
         return;
@@ -438,12 +440,12 @@ void outcome_on_report(muster_comm_t *comm, const wire_message_t *message, const
     record->reporter = message->source;
 }
 
-/* Says where this rank is. What has been decided as far as it knows, stays: a failure goes to the new
- * decider as the verdict that it is. */
+/* Says where this rank is. What has been decided as far as it knows, stays: a failure goes to the
+ * new decider as the verdict that it is. */
 static void outcome_answer(muster_comm_t *comm, record_t *record, uint32_t asker, bool takeover)
 {
     uint64_t generation = record->generation;
-    if (record->state == RECORD_FAILED) {
+    if (record->state == RECORD_FAILED && !PLANTED(11)) {
         outcome_send_verdict(comm, record, asker);
         return;
     }
@@ -456,7 +458,7 @@ static void outcome_answer(muster_comm_t *comm, record_t *record, uint32_t asker
         memcpy(bytes + length, record->value, record->value_length);
         length += record->value_length;
     }
-    if (takeover && record->state == RECORD_OPEN)
+    if (takeover && record->state == RECORD_OPEN && !PLANTED(10))
         record->fenced = true;
     wire_message_t answer = comm_message(comm, WIRE_STATE, generation, length);
     if (record->started)
@@ -471,7 +473,7 @@ void outcome_on_query(muster_comm_t *comm, const wire_message_t *message)
     if (!record)
         return;
     bool takeover = message->label == QUERY_TAKEOVER;
-    if (takeover && comm->decider != message->source)
+    if (takeover && comm->decider != message->source && !PLANTED(23))
         record->asker = message->source + 1; /* answered when its turn has come here, too */
     else
         outcome_answer(comm, record, message->source, takeover);
@@ -571,7 +573,7 @@ static void outcome_catch_up(muster_comm_t *comm)
             record->asker = 0;
             outcome_answer(comm, record, comm->decider, true);
         }
-        if (record->reported && comm_is_decider(comm)) {
+        if (record->reported && comm_is_decider(comm) && !PLANTED(20)) {
             muster_failure_t failure = *record->reported;
             free(record->reported);
             record->reported = NULL;
@@ -588,7 +590,7 @@ void outcome_on_gone(muster_comm_t *comm, uint32_t rank, engine_gone_t how)
     uint32_t before = comm->decider;
     comm->lost[rank / 64] |= UINT64_C(1) << rank % 64;
     comm->has_lost = true;
-    while (comm_is_lost(comm, comm->decider))
+    while (comm_is_lost(comm, comm->decider) && !PLANTED(14))
         comm->decider++;
     if (was_decider && comm_is_decider(comm))
         comm->took_over = true;

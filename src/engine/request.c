@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/assertion.h"
+#include "core/plant.h"
 #include "engine/buffers.h"
 #include "engine/message.h"
 #include "engine/outcome.h"
@@ -94,9 +95,10 @@ static bool request_reduce(muster_request_t *request, const void *left, const vo
     if (bytes == 0)
         return true;
     request->comm->traffic.reductions++;
-    muster_status_t status = reduce_apply(&request->arguments.op, request->arguments.datatype, left,
-                                          right, result, bytes / request->element);
-    if (status == MUSTER_OK)
+    muster_status_t status =
+        reduce_apply(&request->arguments.op, request->arguments.datatype, PLANT(19, right, left),
+                     PLANT(19, left, right), result, bytes / request->element);
+    if (status == MUSTER_OK || PLANTED(21))
         return true;
     char why[96];
     snprintf(why, sizeof why, "the reduction failed on rank %u: %s", request->comm->rank,
@@ -189,6 +191,8 @@ static void request_settle(muster_request_t *request)
         const schedule_receive_t *receive = &request->schedule->receives[index];
         if (receive->action != SCHEDULE_COMBINE)
             continue;
+        if (request->receive_states[index] != RECEIVE_ARRIVED && PLANTED(4))
+            continue;
         if (request->receive_states[index] != RECEIVE_ARRIVED)
             return;
         const layout_t *into = buffers_layout(request, receive->into.buffer);
@@ -227,7 +231,7 @@ static bool request_collect(muster_request_t *request)
 static bool request_enter(muster_request_t *request)
 {
     const schedule_phase_t *phase = &request->schedule->phases[request->phase];
-    if (phase->drain && request->sends_out > 0)
+    if (phase->drain && request->sends_out > 0 && !PLANTED(5))
         return false;
     for (uint32_t i = 0; i < phase->step_count; i++)
         if (!request_step(request, &request->schedule->steps[phase->first_step + i]))
@@ -278,7 +282,7 @@ static void request_know_value(muster_request_t *request)
 {
     record_t *record = comm_record(request->comm, request->generation);
     request_keep(request);
-    if (record && request->uniform && record->state == RECORD_OPEN)
+    if (record && request->uniform && record->state == RECORD_OPEN && !PLANTED(12))
         record->state = RECORD_VALUE;
 }
 
@@ -322,7 +326,7 @@ static bool request_find(const muster_request_t *request, const wire_message_t *
     unsigned slot = generation_slot(message->generation);
     for (uint32_t p = 0; p < schedule->phase_count; p++) {
         const schedule_phase_t *phase = &schedule->phases[p];
-        if (phase->label != message->label || phase->slot != slot ||
+        if ((!PLANTED(6) && (phase->label != message->label || phase->slot != slot)) ||
             phase->group_left != message->group_left || phase->group_right != message->group_right)
             continue;
         const schedule_receive_t *receives = schedule->receives + phase->first_receive;
@@ -434,7 +438,7 @@ void request_peer_lost(muster_request_t *request, uint32_t world_rank)
             continue;
         free(transfer->packed);
         *transfer = (transfer_t){0};
-        request->sends_out--;
+        request->sends_out -= PLANT(24, 0, 1);
     }
     for (uint32_t i = 0; i < request->schedule->receive_count; i++)
         if (request->receive_transfers[i].request &&
@@ -563,7 +567,7 @@ static void request_mode_conflict(muster_comm_t *comm, uint64_t generation, uint
 void request_note_mode(muster_comm_t *comm, uint64_t generation, generation_mode_t mode)
 {
     uint64_t conflict;
-    if (!generation_note(&comm->clock, generation, mode, &conflict))
+    if (!generation_note(&comm->clock, generation, mode, &conflict) && !PLANTED(15))
         request_mode_conflict(comm, generation, conflict);
 }
 
@@ -585,7 +589,7 @@ static void request_begin(muster_request_t *request, muster_status_t prepared)
     request->asked = false;
     request->give_up = INT64_MAX;
     request_link(&comm->engine->active, request);
-    if (record->state == RECORD_FAILED) {
+    if (record->state == RECORD_FAILED && !PLANTED(8)) {
         muster_failure_t failure;
         outcome_failure(comm, record, &failure);
         request_finish(request, failure.status, &failure);
@@ -749,7 +753,7 @@ void request_finish(muster_request_t *request, muster_status_t status,
     engine_t *engine = comm->engine;
     if (request->state == REQUEST_FINISHED)
         return;
-    if (status != MUSTER_OK || request->sends_out > 0)
+    if ((status != MUSTER_OK || request->sends_out > 0) && !PLANTED(17))
         request_forget(request);
     status = rows_finish(request, status);
     if (request->state != REQUEST_QUEUED) {
@@ -790,14 +794,14 @@ void request_finish_with_value(muster_request_t *request, const uint8_t *value, 
     bool everywhere = request->call.operation == OPERATION_BROADCAST ||
                       request->call.operation == OPERATION_ALLREDUCE ||
                       request->call.operation == OPERATION_ALLGATHER;
-    if (everywhere && !request->abandoned && request->schedule &&
+    if (everywhere && PLANT(13, true, !request->abandoned) && request->schedule &&
         request->schedule->self_deciding) {
         if (length != buffers_result(request)) {
             request_finish(request, MUSTER_UNDECIDED, NULL);
             return;
         }
         request_forget(request); /* nothing may write there behind the value */
-        if (length > 0 && request->receive.base && !request->abandoned)
+        if (length > 0 && request->receive.base)
             memcpy(request->receive.base, value, length);
         outcome_keep_value(request->comm, request->generation, value, length);
     }
@@ -829,7 +833,8 @@ void request_tick(muster_request_t *request, int64_t now)
         snprintf(failure.message + length, sizeof failure.message - length,
                  "timed out after %lld ms",
                  (long long)((request->deadline - request->begun) / 1000000));
-        outcome_report(request->comm, request->generation, &failure);
+        if (!PLANTED(22))
+            outcome_report(request->comm, request->generation, &failure);
         return;
     }
     bool waiting = request->state == REQUEST_FAILING || request->asked;

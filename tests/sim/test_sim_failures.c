@@ -309,6 +309,25 @@ START_TEST(generation_modes_are_told_to_all)
 }
 END_TEST
 
+/* One gives a later generation while the others count: their call and its fail (C207). */
+START_TEST(generation_modes_of_different_generations)
+{
+    uint32_t size = 2 + (uint32_t)_i % 7;
+    uint32_t odd = (uint32_t)_i % size;
+    sim_world_t *world = world_of(size, (uint64_t)_i, &forms[(size_t)_i % FORMS], 1, 1);
+    for (uint32_t rank = 0; rank < size; rank++) {
+        job_of(world, rank, 0)->call.operation = OPERATION_ALLREDUCE;
+    }
+    job_of(world, odd, 0)->options.generation = MUSTER_GIVEN(2);
+    run_to_the_end(world);
+    expect_status(world, 0, MUSTER_MISMATCH);
+    for (uint32_t rank = 0; rank < size; rank++) {
+        ck_assert_str_eq(job_of(world, rank, 0)->failure.field, "mode");
+    }
+    sim_world_destroy(world);
+}
+END_TEST
+
 /* A row of another length than its receiver expects fails the operation everywhere. */
 START_TEST(rows_of_another_length)
 {
@@ -416,7 +435,10 @@ START_TEST(cancelled_everywhere_or_nowhere)
         int64_t after = 1 + (int64_t)sim_random_below(&random, 200000);
         job->cancel_after = turn % 2 == 0 ? after : 0;
         job->abandon_after = turn % 2 == 0 ? 0 : after;
-        run_to_the_end(world);
+        sim_report_t report = sim_world_run(world);
+        ck_assert_int_eq(report.result, SIM_ENDED);
+        ck_assert(sim_world_is_sound(world));
+        ck_assert_int_lt(report.time, SIM_SECOND); /* nobody waits for a deadline */
         for (uint32_t rank = 0; rank < size; rank++) {
             for (size_t i = 0; i < 6; i++) {
                 const sim_job_t *other = job_of(world, rank, i);
@@ -477,6 +499,93 @@ START_TEST(deaths_are_told_to_all)
     for (uint64_t turn = 0; turn < 20; turn++) {
         uint64_t seed = (uint64_t)_i * 1000 + turn;
         run_deaths(seed, 2 + (uint32_t)(seed % 8), 1 + (uint32_t)(turn % 3), turn % 2 == 0);
+    }
+}
+END_TEST
+
+/* A world in which sends are slow to be done, and a few small calls on a tree. */
+static sim_world_t *slow_world(uint32_t size, uint64_t seed, const muster_comm_options_t *form)
+{
+    sim_options_t options = sim_rough(size, seed);
+    options.late_chance = 700;
+    options.delay_maximum = 100000;
+    sim_world_t *world = sim_world_create(&options, TIMEOUT, MUSTER_OUTCOME_DEFAULT);
+    uint32_t ranks[16];
+    for (uint32_t rank = 0; rank < size; rank++) {
+        ranks[rank] = rank;
+    }
+    sim_world_comm(world, 1, ranks, size, form);
+    for (uint32_t rank = 0; rank < size; rank++) {
+        sim_job_t *jobs = sim_world_jobs(world, rank, 3, 1);
+        for (size_t i = 0; i < 3; i++) {
+            jobs[i].comm = 1;
+            jobs[i].call = (sim_call_t){
+                .operation = i == 1 ? OPERATION_BROADCAST : OPERATION_ALLREDUCE, .count = 1};
+        }
+    }
+    return world;
+}
+
+static void run_with(sim_world_t *world, const sim_fault_t *faults, size_t count)
+{
+    world->plan.faults = faults;
+    world->plan.fault_count = count;
+    run_to_the_end(world);
+    sim_world_destroy(world);
+}
+
+/*
+ * The decider dies when some have the value already, and with it one who was to pass it on, while
+ * sends are slow to be done: all the living get the value, or none (C804).
+ */
+START_TEST(values_outlive_their_decider)
+{
+    for (uint64_t turn = 0; turn < 100; turn++) {
+        uint64_t seed = (uint64_t)_i * 1000 + turn;
+        sim_random_t random = {~seed};
+        uint32_t size = 4 + (uint32_t)(seed % 5);
+        int64_t at = 200000 + (int64_t)sim_random_below(&random, 1000000);
+        sim_fault_t faults[3];
+        memset(faults, 0, sizeof faults);
+        for (size_t i = 0; i < 3; i++) {
+            faults[i].at = at + (int64_t)i * (int64_t)sim_random_below(&random, 30000);
+            faults[i].kind = SIM_FAULT_LOSE;
+            faults[i].rank = i == 0 ? 0 : (uint32_t)sim_random_below(&random, size);
+        }
+        run_with(slow_world(size, seed, &forms[2 + seed % 2]), faults, 2 + seed % 2);
+    }
+}
+END_TEST
+
+static void leave_without_a_word(void *argument)
+{
+    transport_t *transport = argument;
+    transport->operations->destroy(transport);
+}
+
+/*
+ * Of eight ranks in twos, 4 passes on to 6 what it has from 0. Both are gone when it arrives: 6 may
+ * have told the next decider meanwhile that it has nothing, and then must not take it (C803).
+ */
+START_TEST(values_that_come_too_late)
+{
+    for (uint64_t turn = 0; turn < 100; turn++) {
+        uint64_t seed = (uint64_t)_i * 1000 + turn;
+        sim_random_t random = {~seed};
+        sim_world_t *world = slow_world(8, seed, &forms[2]);
+        int64_t at = 300000 + (int64_t)sim_random_below(&random, 600000);
+        int64_t later = at + (int64_t)sim_random_below(&random, 200000);
+        const sim_fault_t faults[] = {{.at = at, .kind = SIM_FAULT_LOSE, .rank = 0},
+                                      {.at = at, .kind = SIM_FAULT_HOLD, .rank = 4, .other = 6},
+                                      {.at = later,
+                                       .kind = SIM_FAULT_CALL,
+                                       .call = leave_without_a_word,
+                                       .argument = sim_transport(world->cluster, 4)},
+                                      {.at = later + (int64_t)sim_random_below(&random, 400000),
+                                       .kind = SIM_FAULT_RELEASE,
+                                       .rank = 4,
+                                       .other = 6}};
+        run_with(world, faults, 4);
     }
 }
 END_TEST
@@ -678,27 +787,38 @@ START_TEST(whatever_happens_it_ends)
 }
 END_TEST
 
+/* Each test is a case of its own name, so that CK_RUN_CASE picks one. */
+static void add(Suite *suite, const char *name, const TTest *test, int seeds)
+{
+    TCase *cases = tcase_create(name);
+    tcase_set_timeout(cases, 120);
+    tcase_add_loop_test(cases, test, 0, seeds);
+    suite_add_tcase(suite, cases);
+}
+
 int main(void)
 {
     Suite *suite = suite_create("sim_failures");
-    TCase *cases = tcase_create("sim_failures");
-    suite_add_tcase(suite, cases);
-    tcase_set_timeout(cases, 120);
-    tcase_add_loop_test(cases, late_ranks_are_named, 0, sim_seeds());
-    tcase_add_loop_test(cases, without_a_deadline_it_waits, 0, sim_seeds());
-    tcase_add_loop_test(cases, stopped_ranks_are_missing, 0, sim_seeds());
-    tcase_add_loop_test(cases, different_calls_are_told_to_all, 0, sim_seeds());
-    tcase_add_loop_test(cases, generation_modes_are_told_to_all, 0, sim_seeds());
-    tcase_add_loop_test(cases, rows_of_another_length, 0, sim_seeds());
-    tcase_add_loop_test(cases, refused_calls_poison_nobody, 0, sim_seeds());
-    tcase_add_loop_test(cases, failing_reductions_fail_everywhere, 0, sim_seeds());
-    tcase_add_loop_test(cases, cancelled_everywhere_or_nowhere, 0, sim_seeds());
-    tcase_add_loop_test(cases, deaths_are_told_to_all, 0, sim_seeds());
-    tcase_add_loop_test(cases, broken_connections, 0, sim_seeds());
-    tcase_add_loop_test(cases, partitions_heal, 0, sim_seeds());
-    tcase_add_loop_test(cases, sends_without_memory, 0, sim_seeds());
-    tcase_add_loop_test(cases, everything_at_once, 0, sim_seeds());
-    tcase_add_loop_test(cases, whatever_happens_it_ends, 0, sim_seeds());
+    add(suite, "late_ranks_are_named", late_ranks_are_named, sim_seeds());
+    add(suite, "without_a_deadline_it_waits", without_a_deadline_it_waits, sim_seeds());
+    add(suite, "stopped_ranks_are_missing", stopped_ranks_are_missing, sim_seeds());
+    add(suite, "different_calls_are_told_to_all", different_calls_are_told_to_all, sim_seeds());
+    add(suite, "generation_modes_are_told_to_all", generation_modes_are_told_to_all, sim_seeds());
+    add(suite, "generation_modes_of_different_generations",
+        generation_modes_of_different_generations, sim_seeds());
+    add(suite, "rows_of_another_length", rows_of_another_length, sim_seeds());
+    add(suite, "refused_calls_poison_nobody", refused_calls_poison_nobody, sim_seeds());
+    add(suite, "failing_reductions_fail_everywhere", failing_reductions_fail_everywhere,
+        sim_seeds());
+    add(suite, "cancelled_everywhere_or_nowhere", cancelled_everywhere_or_nowhere, sim_seeds());
+    add(suite, "deaths_are_told_to_all", deaths_are_told_to_all, sim_seeds());
+    add(suite, "values_outlive_their_decider", values_outlive_their_decider, sim_seeds());
+    add(suite, "values_that_come_too_late", values_that_come_too_late, sim_seeds());
+    add(suite, "broken_connections", broken_connections, sim_seeds());
+    add(suite, "partitions_heal", partitions_heal, sim_seeds());
+    add(suite, "sends_without_memory", sends_without_memory, sim_seeds());
+    add(suite, "everything_at_once", everything_at_once, sim_seeds());
+    add(suite, "whatever_happens_it_ends", whatever_happens_it_ends, sim_seeds());
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

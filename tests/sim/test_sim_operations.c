@@ -470,21 +470,27 @@ START_TEST(creation_compares_what_is_asked)
 }
 END_TEST
 
+/* Each test is a case of its own name, so that CK_RUN_CASE picks one. */
+static void add(Suite *suite, const char *name, const TTest *test, int seeds)
+{
+    TCase *cases = tcase_create(name);
+    tcase_set_timeout(cases, 120);
+    tcase_add_loop_test(cases, test, 0, seeds);
+    suite_add_tcase(suite, cases);
+}
+
 int main(void)
 {
     Suite *suite = suite_create("sim_operations");
-    TCase *cases = tcase_create("sim_operations");
-    suite_add_tcase(suite, cases);
-    tcase_set_timeout(cases, 120);
-    tcase_add_loop_test(cases, every_operation, 0, sim_seeds());
-    tcase_add_loop_test(cases, several_communicators, 0, sim_seeds());
-    tcase_add_loop_test(cases, generations_in_any_order, 0, sim_seeds());
-    tcase_add_loop_test(cases, more_than_the_window, 0, sim_seeds());
-    tcase_add_loop_test(cases, a_thousand_calls_keep_step, 0, 4);
-    tcase_add_loop_test(cases, flat_messages_are_counted, 0, 3);
-    tcase_add_loop_test(cases, leaders_exchange_six_messages, 0, sim_seeds());
-    tcase_add_loop_test(cases, creation_meets_by_name, 0, sim_seeds());
-    tcase_add_loop_test(cases, creation_compares_what_is_asked, 0, sim_seeds());
+    add(suite, "every_operation", every_operation, sim_seeds());
+    add(suite, "several_communicators", several_communicators, sim_seeds());
+    add(suite, "generations_in_any_order", generations_in_any_order, sim_seeds());
+    add(suite, "more_than_the_window", more_than_the_window, sim_seeds());
+    add(suite, "a_thousand_calls_keep_step", a_thousand_calls_keep_step, 4);
+    add(suite, "flat_messages_are_counted", flat_messages_are_counted, 3);
+    add(suite, "leaders_exchange_six_messages", leaders_exchange_six_messages, sim_seeds());
+    add(suite, "creation_meets_by_name", creation_meets_by_name, sim_seeds());
+    add(suite, "creation_compares_what_is_asked", creation_compares_what_is_asked, sim_seeds());
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
