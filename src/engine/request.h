@@ -122,6 +122,10 @@ void request_note_mode(muster_comm_t *comm, uint64_t generation, generation_mode
 /* The peer is lost: what was being sent to it is over. */
 void request_peer_lost(muster_request_t *request, uint32_t world_rank);
 
+/* As request_report, of a failure that why tells and rank caused. */
+void request_fail_here(muster_request_t *request, muster_status_t status, uint32_t rank,
+                       const char *why);
+
 /* A failure seen here: reported to the decider, whose verdict ends the request. */
 void request_report(muster_request_t *request, const muster_failure_t *failure);
 
