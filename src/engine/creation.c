@@ -212,7 +212,7 @@ static void creation_encode(const creation_t *creation, wire_claim_t *claim)
                             .name = creation->name};
 }
 
-/* Who else is concerned by a claim that differs. Without memory they hear of it at their deadline. */
+/* Who else is concerned by a claim that differs; without memory their deadline tells them. */
 static void creation_note_strangers(creation_t *creation, const wire_claim_t *claim)
 {
     if (creation->strangers)

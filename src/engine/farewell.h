@@ -1,7 +1,7 @@
 /*
  * The last meeting of a job: nobody closes its connections while another may still have to ask it
- * something. A gate over all ranks that goes on without those that are gone: every rank that is ready
- * says so to the lowest rank that is there, which lets all go when the gate is complete.
+ * something. A gate over all ranks that goes on without those that are gone: every rank that is
+ * ready says so to the lowest rank that is there, which lets all go when the gate is complete.
  */
 #ifndef MUSTER_ENGINE_FAREWELL_H
 #define MUSTER_ENGINE_FAREWELL_H

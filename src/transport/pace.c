@@ -14,9 +14,9 @@ bool pace_is_eager(pace_t *pace)
     if (waits < PACE_FIRST)
         return waits % 2 == 0;
     /*
-     * A wait ends as soon as the other side's does, so two ranks that sleep because the other one does
-     * would never find out that both could spin: what is about equal counts for eager. Where something else
-     * burns the processors, eager waits are many times longer.
+     * A wait ends as soon as the other side's does, so two ranks that sleep because the other one
+     * does would never find out that both could spin: what is about equal counts for eager. Where
+     * something else burns the processors, eager waits are many times longer.
      */
     bool eager = atomic_load_explicit(&pace->eager, memory_order_relaxed) / PACE_BIAS <=
                  atomic_load_explicit(&pace->asleep, memory_order_relaxed);
