@@ -65,8 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_check(&handshake);
     }
     if (handshake.state == HANDSHAKE_ASKS) {
-        handshake_answer(&handshake, (handshake_answer_t)((choice >> 1 & 7) %
-                                                          HANDSHAKE_ANSWER_COUNT));
+        handshake_answer(&handshake,
+                         (handshake_answer_t)((choice >> 1 & 7) % HANDSHAKE_ANSWER_COUNT));
         MUSTER_ASSERT(handshake.state != HANDSHAKE_ASKS);
         fuzz_check(&handshake);
     }

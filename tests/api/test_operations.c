@@ -69,7 +69,9 @@ static void expect_figures(const muster_comm_description_t *description, const c
     SAME(figures.messages_received, after->messages_received - before->messages_received);
     if (figures.bytes_known)
         SAME(figures.bytes_sent, after->bytes_sent - before->bytes_sent);
-    /* C410: a reduction is called as often as the schedule says; the library's count is the truth. */
+    /*
+     * C410: a reduction is called as often as the schedule says; the library's count is the truth.
+     */
     if (figures.bytes_known)
         SAME(figures.reductions, after->reductions - before->reductions);
     if (what->ordered && operation_is_reducing(what->operation))

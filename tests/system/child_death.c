@@ -6,9 +6,9 @@
  * SHAPE: flat, or the arity of a tree. MOMENT: join (the context is there, no communicator is),
  * first (before the first call), before (after two calls, before contributing), started (has
  * contributed what can be sent at once), done (the call has completed), reduce (inside a reduction
- * of its own), or a number: instead of that send of the transport from the third call on; "torn" and
- * a number: halfway through that send; "cold" and a number: instead of that send from the first call
- * on, when connections have still to be made. MANNER: kill, abort, exit0, exit3.
+ * of its own), or a number: instead of that send of the transport from the third call on; "torn"
+ * and a number: halfway through that send; "cold" and a number: instead of that send from the first
+ * call on, when connections have still to be made. MANNER: kill, abort, exit0, exit3.
  *
  * Prints one line at a time: "victim PID HOST" once; then for each of four calls "call I STATUS
  * CULPRIT PID HOST", the victim "before its end I STATUS ..."; and at last "end DESCRIPTORS", how

@@ -160,8 +160,8 @@ START_TEST(test_every_moment)
 END_TEST
 
 /*
- * The victim falls silent at its first, second, third, ... send: between telling one and telling the
- * next, in particular where it is the decider.
+ * The victim falls silent at its first, second, third, ... send: between telling one and telling
+ * the next, in particular where it is the decider.
  */
 START_TEST(test_every_send)
 {

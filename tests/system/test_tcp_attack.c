@@ -266,8 +266,9 @@ START_TEST(a_wrong_secret_or_job_gets_nobody_in) /* C921 */
     ck_assert_ptr_nonnull(strstr(why(&pair, 0), "127.0.0.1:"));
     /* The other one knows nothing about a rank from who has shown nothing. */
     ck_assert_uint_eq(pair.losses[1], 0);
-    POLL_UNTIL(&pair, tcp_counters(pair.transports[1]).garbage +
-                              tcp_counters(pair.transports[1]).silent == 1);
+    POLL_UNTIL(&pair,
+               tcp_counters(pair.transports[1]).garbage + tcp_counters(pair.transports[1]).silent ==
+                   1);
     ck_assert_uint_eq(tcp_counters(pair.transports[1]).proven, 0);
     pair_end(&pair);
 }
@@ -418,8 +419,10 @@ static int dead_end(tcp_endpoint_t *endpoint, int filling[4])
         filling[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         (void)connect(filling[i], (struct sockaddr *)&address, length);
     }
-    *endpoint = (tcp_endpoint_t){.reach = TCP_REACH_ALL, .family = 4,
-                                 .port = ntohs(address.sin_port), .address = {127, 0, 0, 1}};
+    *endpoint = (tcp_endpoint_t){.reach = TCP_REACH_ALL,
+                                 .family = 4,
+                                 .port = ntohs(address.sin_port),
+                                 .address = {127, 0, 0, 1}};
     return descriptor;
 }
 

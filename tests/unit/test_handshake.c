@@ -30,9 +30,9 @@ typedef struct pair {
     handshake_t acceptor;
     uint8_t sent[2][256]; /* everything each side has said */
     size_t length[2];
-    size_t piece;      /* bytes that are passed on at once */
-    size_t flip;       /* which bit of the whole conversation is changed; SIZE_MAX: none */
-    size_t said;       /* bits */
+    size_t piece; /* bytes that are passed on at once */
+    size_t flip;  /* which bit of the whole conversation is changed; SIZE_MAX: none */
+    size_t said;  /* bits */
     handshake_answer_t answer;
 } pair_t;
 
