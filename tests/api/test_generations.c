@@ -121,13 +121,13 @@ static void settle(collective_call_t **pending, uint64_t seed)
 /*
  * C210: 1,000 mixed operations keep step, up to five of them under way. What is drawn follows from
  * the seed alone, so that every rank draws the same; which of them is settled next is the rank's
- * own choice. MUSTER_TEST_SEED replays a seed.
+ * own choice. MUSTER_SEED replays a seed.
  */
 static void mixed_thousand(muster_context_t *context, const void *argument)
 {
     const muster_comm_options_t *options = argument;
     muster_comm_t *comm = ranks_comm(context, "mixed", *options);
-    const char *given = getenv("MUSTER_TEST_SEED");
+    const char *given = getenv("MUSTER_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : SEED + options->shape;
     bool tells = options->shape == MUSTER_SHAPE_TREE && !options->generations;
     collective_call_t *pending[OVERLAP] = {NULL};
