@@ -116,24 +116,13 @@ static void message_mismatch(muster_comm_t *comm, const record_t *record,
         outcome_report(comm, record->generation, &failure);
 }
 
-/* The others have begun what this rank cannot take part in any more: they need not wait for it. */
-static void message_never(muster_comm_t *comm, uint64_t generation, uint8_t operation)
-{
-    muster_failure_t failure;
-    request_failure(comm, generation, operation, MUSTER_PEER_LOST, comm->rank, &failure);
-    size_t length = strlen(failure.message);
-    snprintf(failure.message + length, sizeof failure.message - length,
-             "rank %u has destroyed its communicator", comm->rank);
-    outcome_report(comm, generation, &failure);
-}
-
 void message_refuse_early(muster_comm_t *comm)
 {
     for (early_t *early = comm->early; early; early = early->next) {
         uint64_t generation = generation_public(early->message.generation);
         const record_t *record = comm_record(comm, generation);
         if (record && !record->started && record->state == RECORD_OPEN)
-            message_never(comm, generation, call_form(&early->message.call));
+            outcome_report_never(comm, generation, call_form(&early->message.call));
     }
 }
 
@@ -153,7 +142,7 @@ static muster_request_t *message_request(muster_comm_t *comm, const wire_message
     if (!record || record->state == RECORD_FAILED)
         return NULL;
     if (!record->started && comm->destroyed) {
-        message_never(comm, generation, call_form(&message->call));
+        outcome_report_never(comm, generation, call_form(&message->call));
         return NULL;
     }
     if (!record->started) {

@@ -394,6 +394,14 @@ void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failu
     comm_send_control(comm, comm->decider, &message, bytes);
 }
 
+void outcome_report_never(muster_comm_t *comm, uint64_t generation, uint8_t operation)
+{
+    muster_failure_t failure;
+    request_failure(comm, generation, operation, MUSTER_PEER_LOST, comm->rank, &failure);
+    outcome_say(&failure, "rank %u has destroyed its communicator", comm->rank);
+    outcome_report(comm, generation, &failure);
+}
+
 void outcome_look(muster_comm_t *comm, uint64_t generation)
 {
     record_t *record = comm_record(comm, generation);
@@ -473,10 +481,14 @@ void outcome_on_query(muster_comm_t *comm, const wire_message_t *message)
     if (!record)
         return;
     bool takeover = message->label == QUERY_TAKEOVER;
-    if (takeover && comm->decider != message->source && !PLANTED(23))
+    if (takeover && comm->decider != message->source && !PLANTED(23)) {
         record->asker = message->source + 1; /* answered when its turn has come here, too */
-    else
-        outcome_answer(comm, record, message->source, takeover);
+        return;
+    }
+    bool never = comm->destroyed && !record->started && record->state == RECORD_OPEN;
+    if (never && comm->decider == message->source)
+        outcome_report_never(comm, generation, OPERATION_COUNT);
+    outcome_answer(comm, record, message->source, takeover);
 }
 
 void outcome_on_state(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload)

@@ -15,6 +15,12 @@
 void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failure_t *failure);
 
 /*
+ * The others have begun what this rank cannot take part in any more, its communicator being
+ * destroyed: they need not wait for it. operation: OPERATION_COUNT where it is not known.
+ */
+void outcome_report_never(muster_comm_t *comm, uint64_t generation, uint8_t operation);
+
+/*
  * The decider has waited for a while: looks whether everybody who has come makes the same call,
  * since calls that differ may never meet in a message. Decides only a mismatch.
  */
