@@ -219,6 +219,9 @@ static bool rank_poll(transport_t *transport, transport_event_t *event)
             return true;
         }
     }
+    if (self->cluster->options.advance_alone) {
+        sim_advance(self->cluster);
+    }
     return false;
 }
 
@@ -235,7 +238,7 @@ static void rank_wait(transport_t *transport, int64_t timeout_ns)
     }
     bool returns = self->woken || self->box_count != 0;
     self->woken = false;
-    if (cluster->options.advance_in_wait && !returns) {
+    if (cluster->options.advance_alone && !returns) {
         sim_advance(cluster);
     }
 }

@@ -38,7 +38,7 @@ typedef struct sim_options {
     size_t window; /* bytes of a pair that may be under way or lie unread; at least a message */
     int64_t clock_spread; /* ns: each rank's clock begins between 0 and this */
     size_t trace_limit;   /* bytes of trace that are kept, the latest ones */
-    bool advance_in_wait; /* wait advances the time, for callers that know nothing of a cluster */
+    bool advance_alone;   /* waits and vain polls advance the time: nobody else calls sim_advance */
 } sim_options_t;
 
 typedef struct sim_cluster sim_cluster_t;

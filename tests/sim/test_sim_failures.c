@@ -503,7 +503,7 @@ START_TEST(deaths_are_told_to_all)
 }
 END_TEST
 
-/* A world in which sends are slow to be done, and a few small calls on a tree. */
+/* A world in which sends take their time, and a few small calls on a tree. */
 static sim_world_t *slow_world(uint32_t size, uint64_t seed, const muster_comm_options_t *form)
 {
     sim_options_t options = sim_rough(size, seed);
@@ -536,7 +536,7 @@ static void run_with(sim_world_t *world, const sim_fault_t *faults, size_t count
 
 /*
  * The decider dies when some have the value already, and with it one who was to pass it on, while
- * sends are slow to be done: all the living get the value, or none (C804).
+ * sends take their time: all the living get the value, or none (C804).
  */
 START_TEST(values_outlive_their_decider)
 {
