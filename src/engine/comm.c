@@ -85,28 +85,43 @@ void comm_free(muster_comm_t *comm)
     comm_bury(comm);
 }
 
-muster_status_t comm_create(engine_t *engine, const char *name, size_t name_length,
-                            const uint32_t *members, uint32_t size, uint32_t rank,
-                            const muster_comm_options_t *options, uint32_t creator,
-                            uint32_t creation, muster_comm_t **result)
+muster_comm_t *comm_prepare(engine_t *engine, size_t name_length, uint32_t size)
 {
     muster_comm_t *comm = calloc(1, sizeof *comm);
     if (!comm)
-        return MUSTER_NO_MEMORY;
+        return NULL;
     comm->engine = engine;
+    comm->name = calloc(1, name_length + 1);
+    comm->members = malloc(size * sizeof *comm->members);
+    comm->records = calloc(COMM_RECORDS, sizeof *comm->records);
+    comm->lost = calloc(GATE_WORDS(size), sizeof *comm->lost);
+    if (comm->name && comm->members && comm->records && comm->lost)
+        return comm;
+    comm_discard(comm);
+    return NULL;
+}
+
+void comm_discard(muster_comm_t *comm)
+{
+    if (!comm)
+        return;
+    free(comm->records);
+    free(comm->lost);
+    free(comm->members);
+    free(comm->name);
+    free(comm);
+}
+
+void comm_establish(muster_comm_t *comm, const char *name, size_t name_length,
+                    const uint32_t *members, uint32_t size, uint32_t rank,
+                    const muster_comm_options_t *options, uint32_t creator, uint32_t creation)
+{
+    engine_t *engine = comm->engine;
     comm->rank = rank;
     comm->size = size;
     comm->creator = creator;
     comm->creation = creation;
     comm->last_operation = OPERATION_COUNT;
-    comm->name = calloc(1, name_length + 1);
-    comm->members = malloc(size * sizeof *members);
-    comm->records = calloc(COMM_RECORDS, sizeof *comm->records);
-    comm->lost = calloc(GATE_WORDS(size), sizeof *comm->lost);
-    if (!comm->name || !comm->members || !comm->records || !comm->lost) {
-        comm_free(comm);
-        return MUSTER_NO_MEMORY;
-    }
     memcpy(comm->name, name, name_length);
     memcpy(comm->members, members, size * sizeof *members);
     comm_set_options(comm, options);
@@ -124,6 +139,17 @@ muster_status_t comm_create(engine_t *engine, const char *name, size_t name_leng
         if (engine->gone[members[member]] != ENGINE_HERE)
             outcome_on_gone(comm, member, (engine_gone_t)engine->gone[members[member]]);
     message_adopt_orphans(comm);
+}
+
+muster_status_t comm_create(engine_t *engine, const char *name, size_t name_length,
+                            const uint32_t *members, uint32_t size, uint32_t rank,
+                            const muster_comm_options_t *options, uint32_t creator,
+                            uint32_t creation, muster_comm_t **result)
+{
+    muster_comm_t *comm = comm_prepare(engine, name_length, size);
+    if (!comm)
+        return MUSTER_NO_MEMORY;
+    comm_establish(comm, name, name_length, members, size, rank, options, creator, creation);
     *result = comm;
     return MUSTER_OK;
 }

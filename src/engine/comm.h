@@ -107,9 +107,21 @@ struct muster_comm {
 };
 
 /*
- * Makes a communicator that all members have agreed on and puts it into the engine's table. members
- * is copied. first: its first public generation (1, but in tests).
+ * All the memory that a communicator of up to size members needs; in no table. NULL: there is none.
+ * comm_discard frees one that was not established.
  */
+muster_comm_t *comm_prepare(engine_t *engine, size_t name_length, uint32_t size);
+void comm_discard(muster_comm_t *comm);
+
+/*
+ * Makes a prepared one the communicator that all members have agreed on, and puts it into the
+ * engine's table. members is copied.
+ */
+void comm_establish(muster_comm_t *comm, const char *name, size_t name_length,
+                    const uint32_t *members, uint32_t size, uint32_t rank,
+                    const muster_comm_options_t *options, uint32_t creator, uint32_t creation);
+
+/* Both in one. */
 muster_status_t comm_create(engine_t *engine, const char *name, size_t name_length,
                             const uint32_t *members, uint32_t size, uint32_t rank,
                             const muster_comm_options_t *options, uint32_t creator,

@@ -11,6 +11,9 @@
 
 /* A claim's label: a new one, or the member's deadline has passed and it asks for a verdict. */
 enum { CLAIM_NEW = 0, CLAIM_OVERDUE = 1 };
+/* CREATED says in its label that the claim has to be made again, after a while. */
+enum { CREATED_VERDICT = 0, CREATED_AGAIN = 1 };
+#define CREATION_AGAIN INT64_C(10000000) /* ns */
 
 struct creation {
     struct creation *next;
@@ -25,9 +28,15 @@ struct creation {
     bool owned; /* its caller still looks; else it lingers to answer latecomers */
     muster_status_t status;
     muster_failure_t failure;
+    muster_comm_t *prepared; /* owned: becomes comm */
     muster_comm_t *comm;
+    uint8_t *claim; /* owned: room for the encoded claim */
     int64_t deadline, give_up;
+    int64_t again; /* when the claim is made again */
     bool asked;
+    /* Generations of which a message was lost for want of memory; missed: there are some. */
+    bool missed;
+    uint64_t missed_first, missed_last;
     uint64_t serial; /* of the caller's claim */
     /* at the creator */
     gate_t gate;
@@ -72,6 +81,8 @@ static void creation_unlink(creation_t *creation)
 static void creation_delete(creation_t *creation)
 {
     creation_unlink(creation);
+    comm_discard(creation->prepared);
+    free(creation->claim);
     free(creation->name);
     free(creation->ranks);
     free(creation->words);
@@ -118,6 +129,7 @@ static void creation_answer_to(creation_t *creation, uint32_t peer, uint64_t ser
     uint8_t bytes[WIRE_FAILURE_SIZE];
     bool good = creation->status == MUSTER_OK;
     wire_message_t message = {.kind = WIRE_CREATED,
+                              .label = CREATED_VERDICT,
                               .payload_length = good ? 0 : sizeof bytes,
                               .creator = engine->rank,
                               .creation = creation->creation,
@@ -144,15 +156,18 @@ static void creation_tell_arrived(creation_t *creation)
 
 static void creation_make(creation_t *creation)
 {
-    muster_status_t status =
-        comm_create(creation->engine, creation->name, creation->name_length, creation->ranks,
-                    creation->size, creation->rank, &creation->options,
-                    creation->ranks[creation->creator], creation->creation, &creation->comm);
-    creation->status = status;
-    if (status == MUSTER_OK)
+    muster_comm_t *comm = creation->prepared;
+    creation->prepared = NULL;
+    creation->comm = comm;
+    creation->status = MUSTER_OK;
+    comm_establish(comm, creation->name, creation->name_length, creation->ranks, creation->size,
+                   creation->rank, &creation->options, creation->ranks[creation->creator],
+                   creation->creation);
+    if (!creation->missed)
         return;
-    creation_begin_failure(creation, status, creation->rank, &creation->failure);
-    creation_say(&creation->failure, "no memory on rank %u", creation->rank);
+    for (uint64_t generation = creation->missed_first; generation <= creation->missed_last;
+         generation++)
+        message_no_room(comm, generation, OPERATION_COUNT, 0);
 }
 
 static void creation_fail(creation_t *creation, const muster_failure_t *failure)
@@ -319,17 +334,17 @@ static bool creation_wants(const creation_t *creation, const wire_claim_t *claim
 static void creation_take_waiting(creation_t *creation);
 
 /* Takes a member's claim: compares it, and makes the communicator when it was the last. */
-static void creation_take(creation_t *creation, uint32_t index, const early_t *early,
+static void creation_take(creation_t *creation, uint32_t index, const wire_message_t *message,
                           const wire_claim_t *claim)
 {
-    creation->serials[index] = early->message.generation;
+    creation->serials[index] = message->generation;
     bool pending = creation->status == MUSTER_IN_PROGRESS;
     gate_event_t event = {GATE_CONTRIBUTE, index, MUSTER_OK};
     gate_answer_t answer = gate_step(&creation->gate, event, 0);
     if (!pending) {
         creation_answer(creation, index); /* a latecomer hears the old verdict */
     } else if (creation_same(creation, index, claim)) {
-        if (early->message.label == CLAIM_OVERDUE) {
+        if (message->label == CLAIM_OVERDUE) {
             creation_time_out(creation);
         } else if (answer == GATE_COMPLETE) {
             creation_make(creation);
@@ -338,14 +353,14 @@ static void creation_take(creation_t *creation, uint32_t index, const early_t *e
     }
 }
 
-static creation_t *creation_for(engine_t *engine, const wire_claim_t *claim, const early_t *early,
+static creation_t *creation_for(engine_t *engine, const wire_claim_t *claim, uint32_t peer,
                                 uint32_t *index)
 {
     creation_t *oldest = NULL;
     for (creation_t *creation = (creation_t *)engine->creations; creation;
          creation = creation->next) {
         uint32_t place;
-        if (creation_wants(creation, claim, early->peer, &place)) {
+        if (creation_wants(creation, claim, peer, &place)) {
             oldest = creation; /* newer ones stand in front */
             *index = place;
         }
@@ -353,11 +368,12 @@ static creation_t *creation_for(engine_t *engine, const wire_claim_t *claim, con
     return oldest;
 }
 
-static bool creation_is_refused(engine_t *engine, const wire_claim_t *claim, const early_t *early)
+static bool creation_is_refused(engine_t *engine, const wire_claim_t *claim, uint32_t peer,
+                                uint64_t serial)
 {
     for (creation_t *creation = (creation_t *)engine->creations; creation;
          creation = creation->next)
-        if (creation_refuses(creation, claim, early->peer, early->message.generation))
+        if (creation_refuses(creation, claim, peer, serial))
             return true;
     return false;
 }
@@ -377,13 +393,13 @@ static uint32_t creation_claimed_rank(const early_t *early, uint32_t world_rank)
 /*
  * The member's deadline has passed: its claim is either taken, or waits for a creator that is late.
  */
-static void creation_overdue(engine_t *engine, early_t *overdue)
+static void creation_overdue(engine_t *engine, uint32_t peer, uint64_t serial)
 {
     for (creation_t *creation = (creation_t *)engine->creations; creation;
          creation = creation->next) {
-        uint32_t index = creation_is_creator(creation) ? creation_index(creation, overdue->peer)
-                                                       : MUSTER_NO_RANK;
-        if (index == MUSTER_NO_RANK || creation->serials[index] != overdue->message.generation ||
+        uint32_t index =
+            creation_is_creator(creation) ? creation_index(creation, peer) : MUSTER_NO_RANK;
+        if (index == MUSTER_NO_RANK || creation->serials[index] != serial ||
             gate_state(&creation->gate, index) != GATE_CONTRIBUTED)
             continue;
         if (creation->status == MUSTER_IN_PROGRESS)
@@ -393,8 +409,7 @@ static void creation_overdue(engine_t *engine, early_t *overdue)
         break;
     }
     for (early_t *claim = engine->claims; claim; claim = claim->next) {
-        if (claim->peer != overdue->peer ||
-            claim->message.generation != overdue->message.generation)
+        if (claim->peer != peer || claim->message.generation != serial)
             continue;
         /* The creator has not come yet: say so, and let it hear the same when it does. */
         claim->message.label = CLAIM_OVERDUE;
@@ -409,43 +424,64 @@ static void creation_overdue(engine_t *engine, early_t *overdue)
         wire_message_t message = {.kind = WIRE_CREATED,
                                   .payload_length = sizeof bytes,
                                   .creator = engine->rank,
-                                  .generation = claim->message.generation,
+                                  .generation = serial,
                                   .source = engine->rank};
         message.call.outcome = MUSTER_OUTCOME_UNIFORM;
-        engine_send(engine, claim->peer, &message, bytes);
+        engine_send(engine, peer, &message, bytes);
         break;
     }
-    message_free_early(engine, overdue);
 }
 
-void creation_on_claim(engine_t *engine, early_t *early)
+void creation_put_off(engine_t *engine, uint32_t peer, const wire_message_t *message)
+{
+    wire_message_t again = {.kind = WIRE_CREATED,
+                            .label = CREATED_AGAIN,
+                            .creator = engine->rank,
+                            .generation = message->generation,
+                            .source = engine->rank};
+    again.call.outcome = MUSTER_OUTCOME_UNIFORM;
+    engine_send(engine, peer, &again, NULL);
+}
+
+void creation_miss(engine_t *engine, const wire_message_t *message)
+{
+    uint64_t generation = generation_public(message->generation);
+    for (creation_t *creation = (creation_t *)engine->creations; creation;
+         creation = creation->next) {
+        if (creation->status != MUSTER_IN_PROGRESS ||
+            creation->ranks[creation->creator] != message->creator || generation == 0 ||
+            generation > GENERATION_WINDOW)
+            continue;
+        if (!creation->missed || generation < creation->missed_first)
+            creation->missed_first = generation;
+        if (!creation->missed || generation > creation->missed_last)
+            creation->missed_last = generation;
+        creation->missed = true;
+    }
+}
+
+void creation_on_claim(engine_t *engine, uint32_t peer, const wire_message_t *message,
+                       const uint8_t *payload)
 {
     wire_claim_t claim;
-    if (!wire_decode_claim(early->payload, early->message.payload_length, &claim)) {
+    if (!wire_decode_claim(payload, message->payload_length, &claim)) {
         engine->bad_messages++;
-        message_free_early(engine, early);
         return;
     }
-    if (early->message.label == CLAIM_OVERDUE) {
-        creation_overdue(engine, early);
+    if (message->label == CLAIM_OVERDUE) {
+        creation_overdue(engine, peer, message->generation);
         return;
     }
     uint32_t index = 0;
-    if (creation_is_refused(engine, &claim, early)) {
-        message_free_early(engine, early);
+    if (creation_is_refused(engine, &claim, peer, message->generation))
         return;
-    }
-    creation_t *creation = creation_for(engine, &claim, early, &index);
+    creation_t *creation = creation_for(engine, &claim, peer, &index);
     if (!creation) {
-        early_t **link = &engine->claims;
-        while (*link)
-            link = &(*link)->next;
-        early->next = NULL;
-        *link = early;
+        if (!message_keep_whole(engine, peer, message, payload, &engine->claims))
+            creation_put_off(engine, peer, message);
         return;
     }
-    creation_take(creation, index, early, &claim);
-    message_free_early(engine, early);
+    creation_take(creation, index, message, &claim);
     if (creation->stranger_count > 0)
         creation_take_waiting(creation); /* those that it has become able to answer */
 }
@@ -468,31 +504,26 @@ static void creation_take_waiting(creation_t *creation)
         *link = early->next;
         bool differed = creation->stranger_count > 0;
         if (!refused)
-            creation_take(creation, index, early, &claim);
+            creation_take(creation, index, &early->message, &claim);
         message_free_early(engine, early);
         if (!differed && creation->stranger_count > 0)
             link = &engine->claims; /* those before it may be answered now */
     }
 }
 
-static bool creation_send_claim(creation_t *creation, uint8_t label)
+static void creation_send_claim(creation_t *creation, uint8_t label)
 {
     wire_claim_t claim;
     creation_encode(creation, &claim);
     size_t size = wire_claim_size(&claim);
-    uint8_t *bytes = malloc(size);
-    if (!bytes)
-        return false;
-    wire_encode_claim(&claim, creation->ranks, bytes);
+    wire_encode_claim(&claim, creation->ranks, creation->claim);
     wire_message_t message = {.kind = WIRE_CLAIM,
                               .label = label,
                               .payload_length = size,
                               .generation = creation->serial,
                               .source = creation->engine->rank};
     message.call.outcome = MUSTER_OUTCOME_UNIFORM;
-    engine_send(creation->engine, creation->ranks[creation->creator], &message, bytes);
-    free(bytes);
-    return true;
+    engine_send(creation->engine, creation->ranks[creation->creator], &message, creation->claim);
 }
 
 /* ---- start and end ---- */
@@ -514,23 +545,33 @@ static void creation_start_at_creator(creation_t *creation)
     creation_take_waiting(creation);
 }
 
-muster_status_t creation_start(engine_t *engine, const char *name, const uint32_t *ranks,
-                               uint32_t size, const muster_comm_options_t *options,
-                               creation_t **result)
+creation_t *creation_prepare(engine_t *engine, uint32_t size)
 {
     creation_t *creation = calloc(1, sizeof *creation);
     if (!creation)
-        return MUSTER_NO_MEMORY;
+        return NULL;
+    wire_claim_t largest = {.size = size, .name_length = MUSTER_NAME_MAX};
     creation->engine = engine;
-    creation->name_length = strlen(name);
-    creation->name = malloc(creation->name_length + 1);
-    creation->ranks = malloc(size * sizeof *ranks);
+    creation->status = MUSTER_IN_PROGRESS;
+    creation->name = malloc(MUSTER_NAME_MAX + 1);
+    creation->ranks = malloc(size * sizeof *creation->ranks);
     creation->words = malloc(GATE_MEMORY_WORDS(size) * sizeof *creation->words);
     creation->serials = calloc(size, sizeof *creation->serials);
-    if (!creation->name || !creation->ranks || !creation->words || !creation->serials) {
-        creation_delete(creation);
-        return MUSTER_NO_MEMORY;
-    }
+    creation->claim = malloc(wire_claim_size(&largest));
+    creation->prepared = comm_prepare(engine, MUSTER_NAME_MAX, size);
+    if (creation->name && creation->ranks && creation->words && creation->serials &&
+        creation->claim && creation->prepared)
+        return creation;
+    creation_delete(creation);
+    return NULL;
+}
+
+void creation_begin(creation_t *creation, const char *name, const uint32_t *ranks, uint32_t size,
+                    const muster_comm_options_t *options)
+{
+    engine_t *engine = creation->engine;
+    creation->name_length = strlen(name);
+    MUSTER_ASSERT(creation->name_length <= MUSTER_NAME_MAX);
     memcpy(creation->name, name, creation->name_length + 1);
     memcpy(creation->ranks, ranks, size * sizeof *ranks);
     creation->size = size;
@@ -541,10 +582,10 @@ muster_status_t creation_start(engine_t *engine, const char *name, const uint32_
             creation->creator = i;
     creation->options = *options;
     creation->options.failure = NULL;
-    creation->status = MUSTER_IN_PROGRESS;
     creation->owned = true;
     creation->deadline = engine_deadline(engine, options->timeout, engine->timeout);
     creation->give_up = INT64_MAX;
+    creation->again = INT64_MAX;
     creation->next = (creation_t *)engine->creations;
     engine->creations = creation;
     if (creation_is_creator(creation)) {
@@ -554,11 +595,19 @@ muster_status_t creation_start(engine_t *engine, const char *name, const uint32_
         uint32_t creator = ranks[creation->creator];
         if (engine->gone[creator] != ENGINE_HERE)
             creation_on_gone(engine, creator);
-        else if (!creation_send_claim(creation, CLAIM_NEW)) {
-            creation_delete(creation);
-            return MUSTER_NO_MEMORY;
-        }
+        else
+            creation_send_claim(creation, CLAIM_NEW);
     }
+}
+
+muster_status_t creation_start(engine_t *engine, const char *name, const uint32_t *ranks,
+                               uint32_t size, const muster_comm_options_t *options,
+                               creation_t **result)
+{
+    creation_t *creation = creation_prepare(engine, size);
+    if (!creation)
+        return MUSTER_NO_MEMORY;
+    creation_begin(creation, name, ranks, size, options);
     *result = creation;
     return MUSTER_OK;
 }
@@ -603,6 +652,10 @@ void creation_on_created(engine_t *engine, uint32_t peer, const wire_message_t *
         creation = creation->next;
     if (!creation || creation->status != MUSTER_IN_PROGRESS)
         return;
+    if (message->label == CREATED_AGAIN) {
+        creation->again = engine_now(engine) + CREATION_AGAIN;
+        return;
+    }
     if (message->payload_length == 0) {
         creation->creation = message->creation;
         creation_make(creation);
@@ -646,6 +699,10 @@ void creation_tick(engine_t *engine, int64_t now)
         }
         if (creation->status != MUSTER_IN_PROGRESS)
             continue;
+        if (now >= creation->again && !creation->asked) {
+            creation->again = INT64_MAX;
+            creation_send_claim(creation, CLAIM_NEW);
+        }
         if (now >= creation->deadline && creation_is_creator(creation)) {
             creation_time_out(creation);
         } else if (now >= creation->deadline && !creation->asked) {
@@ -667,6 +724,8 @@ int64_t creation_next_deadline(const engine_t *engine)
     for (const creation_t *creation = (const creation_t *)engine->creations; creation;
          creation = creation->next) {
         int64_t due = creation->asked || !creation->owned ? creation->give_up : creation->deadline;
+        if (creation->again < due && !creation->asked)
+            due = creation->again;
         if (creation->owned && creation->status != MUSTER_IN_PROGRESS)
             continue;
         if (due < earliest)

@@ -16,7 +16,18 @@
 
 typedef struct creation creation_t;
 
-/* Starts; the engine's progress goes on with it. ranks: world ranks, checked. options is copied. */
+/*
+ * All the memory that making a communicator of up to size members takes, so that nothing fails here
+ * once the others have been told. NULL: there is none.
+ */
+creation_t *creation_prepare(engine_t *engine, uint32_t size);
+/*
+ * Starts; the engine's progress goes on with it. name: up to MUSTER_NAME_MAX bytes. ranks: world
+ * ranks, checked. options is copied.
+ */
+void creation_begin(creation_t *creation, const char *name, const uint32_t *ranks, uint32_t size,
+                    const muster_comm_options_t *options);
+/* Both in one. NO_MEMORY: refused to the caller alone. */
 muster_status_t creation_start(engine_t *engine, const char *name, const uint32_t *ranks,
                                uint32_t size, const muster_comm_options_t *options,
                                creation_t **creation);
@@ -25,7 +36,12 @@ muster_status_t creation_status(const creation_t *creation, muster_comm_t **comm
                                 muster_failure_t *failure);
 void creation_free(creation_t *creation);
 
-void creation_on_claim(engine_t *engine, early_t *claim); /* takes it over */
+void creation_on_claim(engine_t *engine, uint32_t peer, const wire_message_t *message,
+                       const uint8_t *payload);
+/* There was no memory to receive or to keep a claim: its sender makes it again. */
+void creation_put_off(engine_t *engine, uint32_t peer, const wire_message_t *message);
+/* There was no memory for a message of a communicator that is being created. */
+void creation_miss(engine_t *engine, const wire_message_t *message);
 void creation_on_created(engine_t *engine, uint32_t peer, const wire_message_t *message,
                          const uint8_t *payload);
 void creation_on_gone(engine_t *engine, uint32_t world_rank);

@@ -11,13 +11,29 @@
 #include "engine/outcome.h"
 #include "engine/request.h"
 
-/* A control message on its way, with its payload. */
+/* A control message on its way, or to be sent, with its payload. */
 typedef struct control {
     transfer_t transfer;
     struct control *next, *previous;
     uint32_t peer;
+    bool spare;      /* the engine's, for want of memory */
+    int64_t give_up; /* unsent: the peer is lost then */
+    size_t length;
+    uint8_t header[WIRE_HEADER_SIZE];
     uint8_t payload[];
 } control_t;
+
+/* The longest control message but for claims: a failure, or a state with a small value. */
+#define CONTROL_PAYLOAD_MAX (WIRE_STATE_SIZE + COMM_SMALL)
+_Static_assert(WIRE_FAILURE_SIZE <= CONTROL_PAYLOAD_MAX, "a failure fits");
+
+static void engine_control_free(engine_t *engine, control_t *control)
+{
+    if (control && control->spare && !engine->shutting_down)
+        engine->spare = control;
+    else
+        free(control);
+}
 
 static void engine_control_done(engine_t *engine, control_t *control)
 {
@@ -27,7 +43,36 @@ static void engine_control_done(engine_t *engine, control_t *control)
         engine->controls = control->next;
     if (control->next)
         control->next->previous = control->previous;
-    free(control);
+    engine_control_free(engine, control);
+}
+
+/* The transport has no memory for it now. */
+static void engine_remember(engine_t *engine, control_t *control)
+{
+    if (control->give_up == INT64_MAX)
+        control->give_up = engine_now(engine) + ENGINE_GRACE;
+    if (engine->unsent)
+        engine->unsent_end->next = control;
+    else
+        engine->unsent = control;
+    engine->unsent_end = control;
+    if (engine->retry == INT64_MAX)
+        engine->retry = engine_now(engine) + ENGINE_RETRY;
+}
+
+static void engine_drop_unsent(engine_t *engine, uint32_t peer)
+{
+    control_t *unsent = engine->unsent;
+    engine->unsent = engine->unsent_end = NULL;
+    while (unsent) {
+        control_t *control = unsent;
+        unsent = control->next;
+        control->next = NULL;
+        if (peer == MUSTER_NO_RANK || control->peer == peer)
+            engine_control_free(engine, control);
+        else
+            engine_remember(engine, control);
+    }
 }
 
 static muster_status_t engine_make_world(engine_t *engine, muster_outcome_t outcome)
@@ -58,14 +103,19 @@ muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_ou
     engine->timeout = timeout;
     engine->gone = calloc(engine->size, 1);
     engine->how = calloc(engine->size, sizeof *engine->how);
+    engine->spare = calloc(1, sizeof *engine->spare + CONTROL_PAYLOAD_MAX);
+    engine->retry = INT64_MAX;
     pthread_mutex_init(&engine->lock, NULL);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&engine->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    muster_status_t status =
-        engine->gone && engine->how ? engine_make_world(engine, outcome) : MUSTER_NO_MEMORY;
+    muster_status_t status = engine->gone && engine->how && engine->spare
+                                 ? engine_make_world(engine, outcome)
+                                 : MUSTER_NO_MEMORY;
+    if (engine->spare)
+        engine->spare->spare = true;
     if (status != MUSTER_OK) {
         engine->transport = NULL; /* the caller keeps it on failure */
         engine_destroy(engine);
@@ -99,6 +149,8 @@ void engine_destroy(engine_t *engine)
         message_peer_lost(engine, peer);
     while (engine->controls)
         engine_control_done(engine, engine->controls);
+    engine_drop_unsent(engine, MUSTER_NO_RANK);
+    free(engine->spare);
     while (engine->claims) {
         early_t *claim = engine->claims;
         engine->claims = claim->next;
@@ -141,6 +193,69 @@ int64_t engine_deadline(engine_t *engine, muster_timeout_t timeout, int64_t fall
     return length > INT64_MAX - now ? INT64_MAX : now + length;
 }
 
+/* Without memory for a report the peer would wait in vain: break with it instead. */
+static void engine_break(engine_t *engine, uint32_t peer, control_t *control)
+{
+    engine_control_free(engine, control);
+    engine->transport->operations->lose(engine->transport, peer, MUSTER_NO_MEMORY);
+}
+
+static bool engine_has_unsent(const engine_t *engine, uint32_t peer)
+{
+    for (const control_t *control = engine->unsent; control; control = control->next)
+        if (control->peer == peer)
+            return true;
+    return false;
+}
+
+/* Room for a control message; NULL: none. */
+static control_t *engine_control(engine_t *engine, uint32_t peer, const uint8_t *header,
+                                 const uint8_t *payload, size_t length)
+{
+    control_t *control = malloc(sizeof *control + length);
+    if (control) {
+        control->spare = false;
+    } else if (engine->spare && length <= CONTROL_PAYLOAD_MAX) {
+        control = engine->spare;
+        engine->spare = NULL;
+    } else {
+        return NULL;
+    }
+    memset(&control->transfer, 0, sizeof control->transfer);
+    control->transfer.kind = TRANSFER_CONTROL;
+    control->next = control->previous = NULL;
+    control->peer = peer;
+    control->give_up = INT64_MAX;
+    control->length = length;
+    memcpy(control->header, header, WIRE_HEADER_SIZE);
+    if (length > 0)
+        memcpy(control->payload, payload, length);
+    return control;
+}
+
+/* Sends it, or remembers it for later; takes it over. */
+static void engine_hand_over(engine_t *engine, control_t *control)
+{
+    transport_t *transport = engine->transport;
+    bool done = false;
+    muster_status_t status = MUSTER_NO_MEMORY;
+    transport_span_t span = {control->payload, control->length};
+    if (!engine_has_unsent(engine, control->peer))
+        status = transport->operations->send(transport, control->peer, control->header, &span,
+                                             control->length ? 1 : 0, control, &done);
+    if (status == MUSTER_NO_MEMORY) {
+        engine_remember(engine, control);
+    } else if (status != MUSTER_OK || done) {
+        engine_control_free(engine, control);
+    } else {
+        control->previous = NULL;
+        control->next = engine->controls;
+        if (control->next)
+            control->next->previous = control;
+        engine->controls = control;
+    }
+}
+
 void engine_send(engine_t *engine, uint32_t peer, const wire_message_t *message,
                  const uint8_t *payload)
 {
@@ -149,32 +264,24 @@ void engine_send(engine_t *engine, uint32_t peer, const wire_message_t *message,
     size_t length = message->payload_length;
     if (!transport || engine->gone[peer] == ENGINE_LOST)
         return;
-    control_t *control = length ? malloc(sizeof *control + length) : NULL;
-    if (length && !control) {
-        /* Without memory for a report the peer would wait in vain: break with it instead. */
-        transport->operations->lose(transport, peer, MUSTER_NO_MEMORY);
-        return;
-    }
-    transport_span_t span = {control ? control->payload : NULL, length};
-    if (control) {
-        memset(&control->transfer, 0, sizeof control->transfer);
-        control->transfer.kind = TRANSFER_CONTROL;
-        memcpy(control->payload, payload, length);
-    }
     wire_encode(message, header);
-    bool done = false;
-    muster_status_t status =
-        transport->operations->send(transport, peer, header, &span, length ? 1 : 0, control, &done);
-    if (status != MUSTER_OK || done) {
-        free(control);
-    } else if (control) {
-        control->peer = peer;
-        control->previous = NULL;
-        control->next = engine->controls;
-        if (control->next)
-            control->next->previous = control;
-        engine->controls = control;
+    if (length == 0 && !engine->unsent) { /* nothing has to be kept, as a rule */
+        bool done = false;
+        transport_span_t none = {NULL, 0};
+        if (transport->operations->send(transport, peer, header, &none, 0, NULL, &done) !=
+            MUSTER_NO_MEMORY)
+            return;
     }
+    control_t *control = engine_control(engine, peer, header, payload, length);
+    if (control)
+        engine_hand_over(engine, control);
+    else
+        engine_break(engine, peer, NULL);
+}
+
+bool engine_is_flushed(const engine_t *engine)
+{
+    return !engine->unsent && engine->transport->operations->flushed(engine->transport);
 }
 
 static void engine_sent(engine_t *engine, transfer_t *transfer)
@@ -185,6 +292,25 @@ static void engine_sent(engine_t *engine, transfer_t *transfer)
         engine_control_done(engine, (control_t *)transfer);
     else
         request_sent(transfer);
+}
+
+/* Sends again what the transport had no memory for. */
+static void engine_retry(engine_t *engine, int64_t now)
+{
+    control_t *unsent = engine->unsent;
+    engine->unsent = engine->unsent_end = NULL;
+    engine->retry = INT64_MAX;
+    while (unsent) {
+        control_t *control = unsent;
+        unsent = control->next;
+        control->next = NULL;
+        if (engine->gone[control->peer] == ENGINE_LOST)
+            engine_control_free(engine, control);
+        else if (now >= control->give_up)
+            engine_break(engine, control->peer, control);
+        else
+            engine_hand_over(engine, control);
+    }
 }
 
 static void engine_tick(engine_t *engine)
@@ -200,11 +326,15 @@ static void engine_tick(engine_t *engine)
             request_start_queued(comm);
     }
     creation_tick(engine, now);
+    if (now >= engine->retry)
+        engine_retry(engine, now);
 }
 
 int64_t engine_next_deadline(const engine_t *engine)
 {
     int64_t earliest = creation_next_deadline(engine);
+    if (engine->retry < earliest)
+        earliest = engine->retry;
     for (const muster_request_t *request = engine->active; request; request = request->next) {
         int64_t deadline = request_next_deadline(request);
         if (deadline < earliest)
@@ -246,6 +376,7 @@ static void engine_lost(engine_t *engine, uint32_t peer, muster_status_t why)
         if (control->peer == peer)
             engine_control_done(engine, control);
     }
+    engine_drop_unsent(engine, peer);
     if (engine->how[peer][0] == 0 && why != MUSTER_PEER_LOST && why != MUSTER_SHUT_DOWN)
         snprintf(engine->how[peer], sizeof engine->how[peer], "%s", muster_status_text(why));
     engine_mark_gone(engine, peer, why == MUSTER_SHUT_DOWN ? ENGINE_LEFT : ENGINE_LOST);

@@ -18,6 +18,7 @@
 #define ENGINE_INQUIRY INT64_C(1000000000)          /* the decider waits so long for answers */
 /* a decider that waits looks around; then after twice the time */
 #define ENGINE_LOOK INT64_C(100000000)
+#define ENGINE_RETRY INT64_C(5000000) /* between attempts to send without memory */
 #define ENGINE_EARLY_MAX ((size_t)1 << 30) /* bytes of early messages that are kept */
 /* destroyed communicators whose handles are known */
 #define ENGINE_GRAVES 64
@@ -60,6 +61,9 @@ typedef struct engine {
     /* long messages that are being received without a place of their own */
     struct early *filling;
     struct control *controls; /* control messages on their way */
+    struct control *spare;    /* for one that finds no memory; NULL: under way */
+    struct control *unsent, *unsent_end; /* for which the transport had no memory, in order */
+    int64_t retry;                       /* when they are sent again */
     uint32_t creation_count;  /* made by this rank as creator */
     uint64_t claim_count;     /* claims sent; each has a number */
     size_t early_bytes;
@@ -103,9 +107,14 @@ void engine_hear_gone(engine_t *engine, uint32_t world_rank, engine_gone_t gone,
 /* A LEAVE message has come: the peer leaves properly, nothing follows from it. */
 void engine_peer_leaves(engine_t *engine, uint32_t peer);
 
-/* Sends a control message (its payload is copied). Nothing happens where the peer is gone. */
+/*
+ * Sends a control message (its payload is copied). Nothing happens where the peer is gone. Without
+ * memory it is sent later; the peer is lost where even that cannot be remembered, or lasts.
+ */
 void engine_send(engine_t *engine, uint32_t peer, const wire_message_t *message,
                  const uint8_t *payload);
+/* Nothing that was sent is still in this process. */
+bool engine_is_flushed(const engine_t *engine);
 
 /* Absolute deadline of a timeout; fallback where it is not given. */
 int64_t engine_deadline(engine_t *engine, muster_timeout_t timeout, int64_t fallback);

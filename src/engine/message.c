@@ -53,6 +53,17 @@ static void message_append(early_t **list, early_t *early)
     *list = early;
 }
 
+bool message_keep_whole(engine_t *engine, uint32_t peer, const wire_message_t *message,
+                        const uint8_t *payload, early_t **list)
+{
+    early_t *early = message_keep(engine, peer, message);
+    if (!early)
+        return false;
+    message_fill(early, payload);
+    message_append(list, early);
+    return true;
+}
+
 void message_drop_early(muster_comm_t *comm)
 {
     while (comm->early) {
@@ -186,8 +197,7 @@ void message_offer_early(muster_comm_t *comm, uint64_t generation)
     }
 }
 
-static void message_no_room(muster_comm_t *comm, uint64_t generation, uint8_t operation,
-                            uint64_t bytes)
+void message_no_room(muster_comm_t *comm, uint64_t generation, uint8_t operation, uint64_t bytes)
 {
     muster_failure_t failure;
     request_failure(comm, generation, operation, MUSTER_NO_MEMORY, comm->rank, &failure);
@@ -241,13 +251,10 @@ static void message_orphan(engine_t *engine, uint32_t peer, const wire_message_t
      * A member that has heard of a new communicator before this rank has. All members have to come
      * for it to be made, so this rank's creation is pending: anything else is of one that is gone.
      */
-    early_t *early = engine->creations ? message_keep(engine, peer, message) : NULL;
-    if (!early) {
+    if (!engine->creations)
         engine->late_messages++;
-        return;
-    }
-    message_fill(early, payload);
-    message_append(&engine->orphans, early);
+    else if (!message_keep_whole(engine, peer, message, payload, &engine->orphans))
+        creation_miss(engine, message);
 }
 
 static void message_dispatch(engine_t *engine, uint32_t peer, const wire_message_t *message,
@@ -258,11 +265,7 @@ static void message_dispatch(engine_t *engine, uint32_t peer, const wire_message
         return;
     }
     if (message->kind == WIRE_CLAIM) {
-        early_t *claim = message_keep(engine, peer, message);
-        if (!claim)
-            return; /* the claimant's deadline tells it */
-        message_fill(claim, payload);
-        creation_on_claim(engine, claim);
+        creation_on_claim(engine, peer, message, payload);
         return;
     }
     if (message->kind == WIRE_CREATED) {
@@ -328,6 +331,10 @@ static void message_begin(engine_t *engine, uint32_t peer, const wire_message_t 
         if (comm)
             message_no_room(comm, generation_public(message->generation), call_form(&message->call),
                             message->payload_length);
+        else if (message->kind == WIRE_CLAIM)
+            creation_put_off(engine, peer, message);
+        else if (message->kind == WIRE_DATA)
+            creation_miss(engine, message);
         return;
     }
     transport_span_t span = {early->payload, message->payload_length};

@@ -25,4 +25,10 @@ void message_drop_early(muster_comm_t *comm);
 void message_peer_lost(engine_t *engine, uint32_t peer);
 void message_free_early(engine_t *engine, early_t *early);
 
+/* Keeps a message that has come whole at the end of a list; false: there is no memory. */
+bool message_keep_whole(engine_t *engine, uint32_t peer, const wire_message_t *message,
+                        const uint8_t *payload, early_t **list);
+/* There was no memory for a message of this generation, of so many bytes: nobody waits for it. */
+void message_no_room(muster_comm_t *comm, uint64_t generation, uint8_t operation, uint64_t bytes);
+
 #endif

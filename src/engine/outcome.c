@@ -378,7 +378,10 @@ static void outcome_consider(muster_comm_t *comm, uint64_t generation,
     }
     bool ask = failure->status == MUSTER_TIMED_OUT || failure->status == MUSTER_MISMATCH ||
                comm->took_over;
-    if (!ask || !outcome_inquire(comm, record, failure))
+    if (ask && outcome_inquire(comm, record, failure))
+        return;
+    /* Without memory to ask, what a lost decider gave out is not known: the callers give up. */
+    if (!comm->took_over)
         outcome_decide_failure(comm, record, failure);
 }
 

@@ -136,6 +136,7 @@ static muster_status_t request_prepare(muster_request_t *request)
     muster_comm_t *comm = request->comm;
     bool one_way = operation_is_rooted((operation_t)request->call.operation);
     request->schedule = NULL;
+    request->send_transfers = request->receive_transfers = NULL;
     request->uniform = request->call.outcome == MUSTER_OUTCOME_UNIFORM ||
                        (one_way && request->generation % COMM_SYNCHRONIZED == 0);
     request->small = buffers_result(request) <= COMM_SMALL;

@@ -355,7 +355,7 @@ bool request_awaits(const muster_request_t *request, uint32_t rank)
 void request_peer_lost(muster_request_t *request, uint32_t world_rank)
 {
     muster_comm_t *comm = request->comm;
-    if (!request->schedule || request->state == REQUEST_FINISHED)
+    if (!request->schedule || !request->send_transfers || request->state == REQUEST_FINISHED)
         return;
     for (uint32_t i = 0; i < request->schedule->send_count; i++) {
         transfer_t *transfer = &request->send_transfers[i];

@@ -66,18 +66,23 @@ static bool communicator_settled(void *argument)
     return creation_status(argument, &comm, NULL) != MUSTER_IN_PROGRESS;
 }
 
-/* Checked arguments; with the lock. */
-static muster_status_t communicator_make(engine_t *engine, const char *name, const uint32_t *ranks,
-                                         size_t count, const muster_comm_options_t *options,
-                                         muster_comm_t **comm)
+/* Room for a communicator of up to size members, before anybody hears of it. */
+static creation_t *communicator_prepare(engine_t *engine, uint32_t size)
 {
-    creation_t *creation;
-    muster_status_t status =
-        creation_start(engine, name, ranks, (uint32_t)count, options, &creation);
-    if (status != MUSTER_OK)
-        return check_refuse(options->failure, NULL, status, "no memory to create \"%.64s\"", name);
+    engine_lock(engine);
+    creation_t *creation = creation_prepare(engine, size);
+    engine_unlock(engine);
+    return creation;
+}
+
+/* Checked arguments; with the lock. */
+static muster_status_t communicator_make(engine_t *engine, creation_t *creation, const char *name,
+                                         const uint32_t *ranks, size_t count,
+                                         const muster_comm_options_t *options, muster_comm_t **comm)
+{
+    creation_begin(creation, name, ranks, (uint32_t)count, options);
     engine_wait(engine, communicator_settled, creation, INT64_MAX); /* it has its own deadline */
-    status = creation_status(creation, comm, options->failure);
+    muster_status_t status = creation_status(creation, comm, options->failure);
     creation_free(creation);
     return status;
 }
@@ -111,9 +116,15 @@ muster_status_t muster_comm_create(muster_context_t *context, const char *name,
         ranks = all;
     }
     status = communicator_check_ranks(engine, ranks, count, failure);
+    creation_t *creation = NULL;
+    if (status == MUSTER_OK) {
+        creation = communicator_prepare(engine, (uint32_t)count);
+        if (!creation)
+            status = check_refuse(failure, NULL, MUSTER_NO_MEMORY, "no memory for \"%.64s\"", name);
+    }
     if (status == MUSTER_OK) {
         engine_lock(engine);
-        status = communicator_make(engine, name, ranks, count, options, comm);
+        status = communicator_make(engine, creation, name, ranks, count, options, comm);
         engine_unlock(engine);
     }
     free(all);
@@ -142,9 +153,12 @@ muster_status_t muster_comm_duplicate(muster_comm_t *comm, const muster_comm_opt
     }
     char name[MUSTER_NAME_MAX + 1];
     engine_t *engine = comm->engine;
+    creation_t *creation = communicator_prepare(engine, comm->size);
+    if (!creation)
+        REFUSE(MUSTER_NO_MEMORY, "no memory to duplicate \"%.64s\"", comm->name);
     engine_lock(engine);
     communicator_derive(comm, "duplicate", 0, name, sizeof name);
-    muster_status_t status = communicator_make(engine, name, comm->members, comm->size,
+    muster_status_t status = communicator_make(engine, creation, name, comm->members, comm->size,
                                                options ? options : &comm->options, duplicate);
     engine_unlock(engine);
     return status;
@@ -188,16 +202,17 @@ muster_status_t muster_comm_split(muster_comm_t *comm, muster_optional_t color, 
     if (status != MUSTER_OK)
         return status;
     place_t own = {color.value, key, color.given, comm->rank};
+    engine_t *engine = comm->engine;
     place_t *places = calloc(comm->size, sizeof *places);
     uint32_t *ranks = malloc(comm->size * sizeof *ranks);
-    if (!places || !ranks) {
+    creation_t *creation = communicator_prepare(engine, comm->size);
+    if (!places || !ranks || !creation) {
         status = check_refuse(failure, NULL, MUSTER_NO_MEMORY, "no memory to split");
     } else {
         status = communicator_exchange(comm, &own, places, failure);
     }
     if (status == MUSTER_OK) {
         char name[MUSTER_NAME_MAX + 1];
-        engine_t *engine = comm->engine;
         qsort(places, comm->size, sizeof *places, communicator_order);
         size_t count = 0;
         for (uint32_t i = 0; i < comm->size; i++)
@@ -206,13 +221,18 @@ muster_status_t muster_comm_split(muster_comm_t *comm, muster_optional_t color, 
         engine_lock(engine);
         communicator_derive(comm, "split", color.value, name, sizeof name);
         muster_comm_t *made = NULL;
-        if (color.given)
-            status = communicator_make(engine, name, ranks, count,
+        if (color.given) {
+            status = communicator_make(engine, creation, name, ranks, count,
                                        options ? options : &comm->options, &made);
+            creation = NULL;
+        }
         engine_unlock(engine);
         if (status == MUSTER_OK)
             *part = made;
     }
+    engine_lock(engine);
+    creation_free(creation);
+    engine_unlock(engine);
     free(places);
     free(ranks);
     return status;

@@ -202,8 +202,7 @@ static void context_meet(muster_context_t *context)
 
 static bool context_flushed(void *argument)
 {
-    const engine_t *engine = argument;
-    return engine->transport->operations->flushed(engine->transport);
+    return engine_is_flushed(argument);
 }
 
 void muster_context_destroy(muster_context_t *context)
