@@ -45,13 +45,13 @@ typedef struct record {
     bool fenced;
     muster_status_t status;
     uint32_t culprit;
-    muster_failure_t *failure; /* owned; NULL where there was no memory for the details */
+    muster_failure_t *failure;  /* owned; NULL where there was no memory for the details */
     bool told;                  /* decider only: the value, to everybody */
     uint32_t asker;             /* 1 + the rank that asked before its turn to decide; 0: none */
     uint32_t reporter;          /* of reported */
     muster_failure_t *reported; /* owned; a report that came before this rank's turn to decide */
-    struct inquiry *inquiry;   /* decider only: under way */
-    uint8_t *value;            /* owned, COMM_SMALL bytes, made when first needed */
+    struct inquiry *inquiry;    /* decider only: under way */
+    uint8_t *value;             /* owned, COMM_SMALL bytes, made when first needed */
     size_t value_length;
     bool value_kept;
 } record_t;

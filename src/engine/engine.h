@@ -48,7 +48,7 @@ typedef struct engine {
     muster_comm_t *last;  /* found last */
     muster_comm_t *world;
     struct farewell *farewell; /* where all ranks meet before they leave */
-    muster_comm_t *graves;   /* destroyed lately: their handles are still told from good ones */
+    muster_comm_t *graves;     /* destroyed lately: their handles are still told from good ones */
     unsigned grave_count;
     const volatile uint8_t *alive;   /* 0 in a forked child; the caller's */
     struct muster_request *active;   /* started and not finished, linked */

@@ -319,7 +319,9 @@ typedef struct differing {
         .operation = OPERATION_##name, .count = 3, __VA_ARGS__                                     \
     }
 
-/* C821, cases 28, 29: every field, in both directions: the odd one is any rank, and larger or not. */
+/*
+ * C821, cases 28, 29: every field, in both directions: the odd one is any rank, and larger or not.
+ */
 static const differing_t differing[] = {
     {"operation", CALL(BROADCAST, ), CALL(BARRIER, )},
     {"operation", CALL(BARRIER, ), CALL(BROADCAST, )},
@@ -455,7 +457,9 @@ static void no_false_alarm(muster_context_t *context, const void *argument)
 
 /* ---- Cancelled ------------------------------------------------------------------------------- */
 
-/* C418, C801: one gives up, everybody gets CANCELLED: those inside, and the one that comes later. */
+/*
+ * C418, C801: one gives up, everybody gets CANCELLED: those inside, and the one that comes later.
+ */
 static void cancelled(muster_context_t *context, const void *argument)
 {
     const muster_comm_options_t *options = argument;

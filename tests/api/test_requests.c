@@ -89,7 +89,9 @@ static void many_ways(muster_context_t *context, const void *argument)
     muster_comm_destroy(comm);
 }
 
-/* C126, C418: nothing here waits for a peer, but what is asked to; a timeout ends the waiting only. */
+/*
+ * C126, C418: nothing here waits for a peer, but what is asked to; a timeout ends the waiting only.
+ */
 static void while_one_is_late(muster_context_t *context, const void *argument)
 {
     const muster_comm_options_t *options = argument;
