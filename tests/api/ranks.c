@@ -32,7 +32,7 @@ static _Thread_local struct {
 
 static atomic_int failures;
 static bool processes;
-static const char *volatile case_now = "start-up";
+static const char *_Atomic case_now = "start-up";
 
 /* ---- Checks ---------------------------------------------------------------------------------- */
 
