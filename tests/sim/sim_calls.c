@@ -31,7 +31,8 @@ static size_t row(const sim_call_t *call, uint32_t source, uint32_t target)
     if (!operation_is_ragged(call->operation) || call->count == 0) {
         return call->count;
     }
-    if (call->operation == OPERATION_ALLTOALLV && call->in_place && source > target) {
+    if (call->operation == OPERATION_ALLTOALLV && call->in_place && !call->rows &&
+        source > target) {
         return row(call, target, source);
     }
     uint64_t bits = mix(mix(~call->salt, source), target);
@@ -291,8 +292,63 @@ static void open_reduce_scatter(sim_buffers_t *buffers)
     buffers->compared = own;
 }
 
+static bool has_rows(const sim_call_t *call)
+{
+    return call->rows &&
+           (call->operation == OPERATION_GATHERV || call->operation == OPERATION_SCATTERV ||
+            call->operation == OPERATION_ALLGATHERV || call->operation == OPERATION_ALLTOALLV);
+}
+
+/* How many rows come, and where from and to the first of them goes. */
+static size_t rows_come(const sim_buffers_t *buffers, uint32_t *source, uint32_t *target)
+{
+    const sim_call_t *call = &buffers->call;
+    bool root = buffers->rank == call->root;
+    bool gathers = call->operation == OPERATION_GATHERV || call->operation == OPERATION_ALLGATHERV;
+    *source = call->operation == OPERATION_SCATTERV ? call->root : 0;
+    *target = gathers ? 0 : buffers->rank;
+    if (call->operation == OPERATION_SCATTERV) {
+        return 1;
+    }
+    return call->operation == OPERATION_GATHERV && !root ? 0 : call->size;
+}
+
+static void open_rows(sim_buffers_t *buffers)
+{
+    sim_call_t *call = &buffers->call;
+    call->in_place = false;
+    call->gaps = false;
+    buffers->arguments.rows = true;
+    buffers->arguments.receive_rows = &buffers->received_rows;
+    if (call->operation == OPERATION_GATHERV || call->operation == OPERATION_ALLGATHERV) {
+        buffers->arguments.count = row(call, buffers->rank, 0);
+        side_open(&buffers->send, buffers->arguments.count);
+        put_row(buffers->send.data, call, buffers->rank, 0);
+        return;
+    }
+    buffers->arguments.count = 0;
+    if (call->operation == OPERATION_SCATTERV && buffers->rank != call->root) {
+        return;
+    }
+    side_open_rows(&buffers->send, call, buffers->rank, true);
+    put_rows(&buffers->send, call, buffers->rank);
+    for (uint32_t i = 0; i < call->size; i++) {
+        buffers->offsets[i] = buffers->send.displacements[i];
+    }
+    buffers->offsets[call->size] = buffers->send.length;
+    buffers->sent_rows = (muster_carrier_t){.data = buffers->send.data,
+                                            .offsets = buffers->offsets,
+                                            .rows = call->size,
+                                            .length = buffers->send.length};
+    buffers->arguments.send_rows = &buffers->sent_rows;
+}
+
 static void buffers_open(sim_buffers_t *buffers)
 {
+    if (has_rows(&buffers->call)) {
+        open_rows(buffers);
+        return;
+    }
     switch (buffers->call.operation) {
     case OPERATION_BROADCAST:
         open_broadcast(buffers);
@@ -331,7 +387,7 @@ static void buffers_argue(sim_buffers_t *buffers)
 {
     request_arguments_t *arguments = &buffers->arguments;
     operation_t operation = buffers->call.operation;
-    bool ragged = operation_is_ragged(operation);
+    bool ragged = operation_is_ragged(operation) && !has_rows(&buffers->call);
     bool rooted = operation_is_rooted(operation) && buffers->rank != buffers->call.root;
     bool in_place = arguments->in_place;
     bool gives = operation == OPERATION_SCATTERV || operation == OPERATION_REDUCE_SCATTER ||
@@ -397,6 +453,10 @@ void sim_buffers_destroy(sim_buffers_t *buffers)
     free(buffers->send.memory);
     free(buffers->receive.memory);
     free(buffers->initial.memory);
+    if (buffers->received_rows.owned) {
+        free(buffers->received_rows.data);
+        free((void *)(uintptr_t)buffers->received_rows.offsets);
+    }
     free(buffers->sent);
     free(buffers->expected);
     free(buffers);
@@ -432,6 +492,33 @@ bool sim_buffers_are_untouched(const sim_buffers_t *buffers)
            side_is_abandoned(&buffers->initial);
 }
 
+/* After success the rows that were sent, in the order of their sources; else nothing. */
+static bool rows_are_right(const sim_buffers_t *buffers, bool succeeded)
+{
+    const muster_carrier_t *carrier = &buffers->received_rows;
+    uint32_t source, target;
+    size_t come = has_rows(&buffers->call) ? rows_come(buffers, &source, &target) : 0;
+    if (!succeeded || come == 0) {
+        return carrier->data == NULL && carrier->offsets == NULL && carrier->rows == 0;
+    }
+    if (!carrier->owned || carrier->rows != come || carrier->length != carrier->offsets[come]) {
+        return false;
+    }
+    const uint64_t *data = carrier->data;
+    size_t at = 0;
+    for (size_t i = 0; i < come; i++, source++) {
+        if (carrier->offsets[i] != at) {
+            return false;
+        }
+        for (size_t j = 0; j < row(&buffers->call, source, target); j++) {
+            if (data[at++] != element(&buffers->call, source, target, j)) {
+                return false;
+            }
+        }
+    }
+    return at == carrier->length;
+}
+
 bool sim_buffers_are_right(const sim_buffers_t *buffers, bool succeeded, char *why, size_t size)
 {
     const char *name = operation_name((uint8_t)buffers->call.operation);
@@ -446,6 +533,11 @@ bool sim_buffers_are_right(const sim_buffers_t *buffers, bool succeeded, char *w
                      i);
             return false;
         }
+    }
+    if (!rows_are_right(buffers, succeeded)) {
+        snprintf(why, size, "%s with rows on rank %u of %u, root %u, count %zu", name,
+                 buffers->rank, buffers->call.size, buffers->call.root, buffers->call.count);
+        return false;
     }
     for (size_t i = 0; succeeded && i < buffers->compared; i++) {
         if (buffers->receive.data[i] != buffers->expected[i]) {
@@ -474,6 +566,7 @@ sim_call_t sim_call_draw(uint64_t (*draw)(void *argument, uint64_t bound), void 
     call.initial = draw(argument, 2) == 0;
     call.user = draw(argument, 2) == 0;
     call.gaps = draw(argument, 2) == 0;
+    call.rows = draw(argument, 3) == 0;
     call.salt = draw(argument, UINT64_MAX);
     return call;
 }

@@ -19,6 +19,7 @@ typedef struct sim_call {
     bool initial;  /* exscan */
     bool user;     /* reductions: affine maps, not commutative; else u64 sums */
     bool gaps;     /* v-forms: rows in reverse order with gaps between them */
+    bool rows;     /* the form with rows, where the operation has one; never in place */
     uint64_t salt; /* of the data */
 } sim_call_t;
 
@@ -42,9 +43,11 @@ typedef struct sim_buffers {
     uint32_t rank;
     request_arguments_t arguments;
     sim_side_t send, receive, initial;
-    uint64_t *sent;     /* send's contents before */
-    uint64_t *expected; /* receive's contents after */
-    size_t compared;    /* elements of it that are defined */
+    muster_carrier_t sent_rows, received_rows;
+    size_t offsets[SIM_CALL_RANKS_MAX + 1]; /* of sent_rows */
+    uint64_t *sent;                         /* send's contents before */
+    uint64_t *expected;                     /* receive's contents after */
+    size_t compared;                        /* elements of it that are defined */
     sim_reduction_t reduction;
 } sim_buffers_t;
 

@@ -70,6 +70,7 @@ static size_t draw_all(sim_random_t *random, uint32_t size, sim_job_t *jobs)
             call.user = (form & 2) != 0;
             call.gaps = call.user;
             call.initial = call.in_place != call.user;
+            call.rows = form == 2;
             jobs[count++].call = call;
         }
     }
