@@ -240,7 +240,8 @@ static void ranks_be(const ranks_job_t *job, uint32_t rank)
     for (size_t i = 0; i < job->case_count; i++) {
         if (!ranks_is_chosen(job, i))
             continue;
-        self.name = case_now = job->cases[i].name;
+        self.name = job->cases[i].name;
+        atomic_store(&case_now, self.name);
         ranks_meet(context);
         int64_t begun = ranks_milliseconds();
         job->cases[i].body(context, job->cases[i].argument);
@@ -248,7 +249,8 @@ static void ranks_be(const ranks_job_t *job, uint32_t rank)
             fprintf(stderr, "%6lld ms %s %u %s\n", (long long)(ranks_milliseconds() - begun),
                     self.name, self.size, processes ? "processes" : "threads");
     }
-    self.name = case_now = "the end";
+    self.name = "the end";
+    atomic_store(&case_now, self.name);
     muster_context_destroy(context);
     guarded_release_all();
 }
@@ -259,7 +261,7 @@ static void ranks_too_long(int number)
 {
     static const char text[] = "the job takes too long, in case ";
     (void)number;
-    const char *name = case_now;
+    const char *name = atomic_load(&case_now);
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0 ||
         write(STDERR_FILENO, name, strlen(name)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
         _exit(2);
