@@ -6,8 +6,9 @@
 static void sim_group_create(uint32_t size, contract_group_t *group)
 {
     static uint64_t seed;
+    seed++;
     sim_options_t options = {.size = size,
-                             .seed = ++seed,
+                             .seed = seed,
                              .delay_minimum = 1000,
                              .delay_maximum = 100000,
                              .late_chance = 300,
