@@ -80,6 +80,7 @@ char *__wrap_strdup(const char *text)
 
 typedef struct rank {
     uint32_t rank;
+    unsigned meetings;
     struct run *run;
     muster_context_t *context;
     muster_comm_t *comm;
@@ -117,11 +118,12 @@ static int64_t now_ms(void)
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* Waits for all ranks beside Muster, and answers them meanwhile. meeting: from 1. */
-static void meet(rank_t *rank, unsigned meeting)
+/* Waits for all ranks beside Muster, and answers them meanwhile. */
+static void meet(rank_t *rank)
 {
     atomic_fetch_add(&rank->run->together, 1);
-    while (atomic_load(&rank->run->together) < meeting * RANKS)
+    rank->meetings++;
+    while (atomic_load(&rank->run->together) < rank->meetings * RANKS)
         muster_progress(rank->context);
 }
 
@@ -286,10 +288,10 @@ static void play_time_out(rank_t *rank)
     muster_call_t call = {.timeout = MUSTER_MILLISECONDS(20)};
     bool late = rank->run->victim == RANKS - 1 ? rank->rank == 1 : rank->rank == RANKS - 1;
     if (late)
-        meet(rank, 2);
+        meet(rank);
     FINISH(rank, muster_ibarrier(rank->comm, &call, &request));
     if (!late)
-        meet(rank, 2);
+        meet(rank);
 }
 
 /* A new communicator's first call, which some make before others have heard that it is there. */
@@ -436,10 +438,11 @@ static void *run_rank(void *argument)
     run_t *run = rank->run;
     open_rank(rank);
     if (rank->comm && run->scenario->play) {
-        meet(rank, 1);
+        meet(rank);
         arm(rank);
         run->scenario->play(rank);
         disarm(rank);
+        meet(rank);
     }
     if (rank->comm)
         go_on(rank);
