@@ -377,8 +377,12 @@ static void engine_lost(engine_t *engine, uint32_t peer, muster_status_t why)
             engine_control_done(engine, control);
     }
     engine_drop_unsent(engine, peer);
-    if (engine->how[peer][0] == 0 && why != MUSTER_PEER_LOST && why != MUSTER_SHUT_DOWN)
-        snprintf(engine->how[peer], sizeof engine->how[peer], "%s", muster_status_text(why));
+    if (engine->how[peer][0] == 0 && why != MUSTER_PEER_LOST && why != MUSTER_SHUT_DOWN) {
+        const transport_peer_t *known =
+            engine->transport->operations->peer(engine->transport, peer);
+        snprintf(engine->how[peer], sizeof engine->how[peer], "%s",
+                 known->why ? known->why : muster_status_text(why));
+    }
     engine_mark_gone(engine, peer, why == MUSTER_SHUT_DOWN ? ENGINE_LEFT : ENGINE_LOST);
 }
 

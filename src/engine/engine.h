@@ -18,8 +18,9 @@
 #define ENGINE_INQUIRY INT64_C(1000000000)          /* the decider waits so long for answers */
 /* a decider that waits looks around; then after twice the time */
 #define ENGINE_LOOK INT64_C(100000000)
-#define ENGINE_RETRY INT64_C(5000000) /* between attempts to send without memory */
+#define ENGINE_RETRY INT64_C(5000000)      /* between attempts to send without memory */
 #define ENGINE_EARLY_MAX ((size_t)1 << 30) /* bytes of early messages that are kept */
+#define ENGINE_HOW_MAX 256                 /* bytes that say how a rank ended */
 /* destroyed communicators whose handles are known */
 #define ENGINE_GRAVES 64
 /* creation number of the farewell communicator */
@@ -60,18 +61,18 @@ typedef struct engine {
     struct early *orphans;      /* messages of communicators that are being created here */
     /* long messages that are being received without a place of their own */
     struct early *filling;
-    struct control *controls; /* control messages on their way */
-    struct control *spare;    /* for one that finds no memory; NULL: under way */
+    struct control *controls;            /* control messages on their way */
+    struct control *spare;               /* for one that finds no memory; NULL: under way */
     struct control *unsent, *unsent_end; /* for which the transport had no memory, in order */
     int64_t retry;                       /* when they are sent again */
-    uint32_t creation_count;  /* made by this rank as creator */
-    uint64_t claim_count;     /* claims sent; each has a number */
+    uint32_t creation_count;             /* made by this rank as creator */
+    uint64_t claim_count;                /* claims sent; each has a number */
     size_t early_bytes;
 
-    uint8_t *gone;          /* by world rank: engine_gone_t */
-    char (*how)[64];        /* by world rank: how it ended, as far as known */
-    uint64_t late_messages; /* of communicators that are gone */
-    uint64_t bad_messages;  /* that no Muster sends */
+    uint8_t *gone;               /* by world rank: engine_gone_t */
+    char (*how)[ENGINE_HOW_MAX]; /* by world rank: how it ended, as far as known */
+    uint64_t late_messages;      /* of communicators that are gone */
+    uint64_t bad_messages;       /* that no Muster sends */
 } engine_t;
 
 typedef enum engine_gone { ENGINE_HERE = 0, ENGINE_LEFT, ENGINE_LOST } engine_gone_t;

@@ -178,9 +178,12 @@ static void request_lost_at_start(muster_request_t *request)
     for (uint32_t rank = 0; rank < comm->size; rank++) {
         if (!comm_is_lost(comm, rank))
             continue;
-        char why[96];
-        snprintf(why, sizeof why, "rank %u %s", rank,
-                 comm->engine->gone[comm->members[rank]] == ENGINE_LEFT ? "has left" : "was lost");
+        char why[ENGINE_HOW_MAX + 64];
+        uint32_t member = comm->members[rank];
+        const char *how = comm->engine->how[member];
+        snprintf(why, sizeof why, "rank %u %s%s%s", rank,
+                 comm->engine->gone[member] == ENGINE_LEFT ? "has left" : "was lost",
+                 how[0] ? ": " : "", how);
         request_fail_here(request, MUSTER_PEER_LOST, rank, why);
         return;
     }

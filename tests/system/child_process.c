@@ -324,8 +324,8 @@ static void tell(const char *name, muster_status_t status)
 
 /*
  * Ranks 1 and 2 block in two communicators in opposite orders, which would never end; rank 0 gives
- * up the left one or rank 3 the right one, whichever is first, and afterwards the other does so too,
- * unless that has been completed by then.
+ * up the left one or rank 3 the right one, whichever is first, and afterwards the other does so
+ * too, unless that has been completed by then.
  */
 static void play_overlap(muster_context_t *context, const char *first)
 {

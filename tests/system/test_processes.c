@@ -154,7 +154,7 @@ END_TEST
 /* Case 12 */
 START_TEST(test_leaving_at_once)
 {
-    char directory[] = "/tmp/muster-processes-XXXXXX", fifo[64];
+    char directory[] = P_tmpdir "/processes-XXXXXX", fifo[64];
     ck_assert_ptr_nonnull(mkdtemp(directory));
     snprintf(fifo, sizeof fifo, "%s/fifo", directory);
     ck_assert_int_eq(mkfifo(fifo, 0600), 0);
@@ -165,6 +165,28 @@ START_TEST(test_leaving_at_once)
     ck_assert_int_eq(program.code, 0);
     check_ends(&program, 3);
     ck_assert_uint_eq(program_count(program.texts[0], "got 42\n"), 3);
+    program_free(&program);
+}
+END_TEST
+
+/* C921, case 40: whoever meets the other version fails at once, and names both. */
+START_TEST(test_two_versions)
+{
+    program_t program;
+    const char *arguments[] = {program_path("muster"),        "run", "-n", "4",
+                               program_path("child_version"), NULL};
+    program_run(&program, arguments, NULL);
+    check_ends(&program, 4);
+    ck_assert_uint_eq(program_count(program.texts[0], "call MUSTER_PEER_LOST: barrier of "), 8);
+    /* Those of one version have one outcome. */
+    ck_assert_uint_eq(program_count(program.texts[0], "rank 1 was lost: it speaks version 4711 of "
+                                                      "the protocol, this rank version 1\n"),
+                      6);
+    ck_assert_uint_eq(program_count(program.texts[0], "[1] call MUSTER_PEER_LOST: "), 2);
+    ck_assert_uint_eq(program_count(program.texts[0], "version 1 of the protocol, this rank "
+                                                      "version 4711"),
+                      2);
+    ck_assert_int_lt(program.took_ms, PROMPT_MS);
     program_free(&program);
 }
 END_TEST
@@ -182,6 +204,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_overlapping_communicators_are_given_up, 0, 2);
     tcase_add_loop_test(tcase, test_overlapping_communicators_lose_members, 0, 2);
     tcase_add_test(tcase, test_leaving_at_once);
+    tcase_add_test(tcase, test_two_versions);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
