@@ -268,11 +268,22 @@ static void ranks_too_long(int number)
     _exit(1);
 }
 
-static unsigned ranks_limit(void)
+/* How much slower than usual this build is taken to be. */
+static unsigned ranks_slowness(void)
 {
     const char *factor = getenv("CK_TIMEOUT_MULTIPLIER");
     unsigned long times = factor ? strtoul(factor, NULL, 10) : 1;
-    return RANKS_JOB_SECONDS * (unsigned)(times >= 1 && times <= 20 ? times : 1);
+    return (unsigned)(times >= 1 && times <= 20 ? times : 1);
+}
+
+static unsigned ranks_limit(void)
+{
+    return RANKS_JOB_SECONDS * ranks_slowness();
+}
+
+bool ranks_are_slow(void)
+{
+    return ranks_slowness() >= 5;
 }
 
 typedef struct ranks_thread {

@@ -36,6 +36,8 @@ int ranks_main(int count, char **arguments, const ranks_case_t *cases, size_t ca
 uint32_t ranks_rank(void);
 uint32_t ranks_size(void);
 bool ranks_are_processes(void);
+/* Instrumented by a sanitizer, or the like: products are thinned more. */
+bool ranks_are_slow(void);
 /* The rank's own record, for muster_call_t::failure and the options. */
 muster_failure_t *ranks_failure(void);
 

@@ -145,9 +145,10 @@ static bool product_is_too_long(operation_t operation, size_t count)
 /* One call in so many; odd, so that it takes every form in turn. */
 static unsigned product_thinning(void)
 {
+    unsigned slow = ranks_are_slow() ? 5 : 1;
     if (ranks_are_processes())
-        return ranks_size() <= 3 ? 5 : ranks_size() <= 8 ? 11 : 19;
-    return ranks_size() <= 3 ? 3 : ranks_size() <= 8 ? 5 : 13;
+        return slow * (ranks_size() <= 3 ? 5 : ranks_size() <= 8 ? 11 : 19);
+    return slow * (ranks_size() <= 3 ? 3 : ranks_size() <= 8 ? 5 : 13);
 }
 
 /* All forms of one operation at one root; index counts through the product. */
