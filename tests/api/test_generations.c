@@ -292,6 +292,30 @@ static void mixed_modes(muster_context_t *context, const void *argument)
     }
 }
 
+/*
+ * C207: nor do they meet in one generation: the one gives a number that the others' count has not
+ * reached. Both generations fail, everywhere they were started, and nobody waits for a deadline.
+ */
+static void modes_apart(muster_context_t *context, const void *argument)
+{
+    const muster_comm_options_t *options = argument;
+    for (uint32_t who = 0; who < 2; who++) {
+        muster_comm_t *comm = ranks_comm(context, "modes apart", *options);
+        bool odd = ranks_rank() == (who ? ranks_size() - 1 : 0);
+        uint64_t mine = 1, sum = 0;
+        muster_failure_t failure = {0};
+        muster_call_t call = {.failure = &failure, .timeout = MUSTER_MILLISECONDS(20000)};
+        if (odd)
+            call.generation = MUSTER_GIVEN(4);
+        EXPECT_STATUS(MUSTER_MISMATCH,
+                      muster_allreduce(comm, &mine, &sum, 1, MUSTER_U64, MUSTER_SUM, &call));
+        EXPECT(strcmp(failure.field, "mode") == 0, "\"%s\"", failure.message);
+        EXPECT_NUMBER(odd ? 4 : 1, failure.generation);
+        ranks_meet(context);
+        muster_comm_destroy(comm);
+    }
+}
+
 /* ---- Early and late -------------------------------------------------------------------------- */
 
 /* C208: what comes early is kept until its turn, and counted. */
@@ -449,6 +473,8 @@ static const ranks_case_t cases[] = {
     {"mixed modes, flat", mixed_modes, &flat, MORE, RANKS_SIZE(3)},
     {"mixed modes, counted tree", mixed_modes, &counted, MORE, RANKS_SIZE(5)},
     {"mixed modes, auto", mixed_modes, &automatic, FEW, RANKS_SIZE(2)},
+    {"modes apart, flat", modes_apart, &flat, MORE, RANKS_SIZE(3)},
+    {"modes apart, counted tree", modes_apart, &counted, MORE, RANKS_SIZE(5)},
     {"far ahead, flat", far_ahead, &flat, FEW, RANKS_SIZE(2)},
     {"far ahead, tree", far_ahead, &tree, MORE, RANKS_SIZE(5)},
     {"any order, flat", any_order, &flat, FEW, RANKS_SIZE(2)},
