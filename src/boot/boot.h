@@ -11,8 +11,11 @@
  *                 job's secret. On a loopback address it may be left out: then it is made from
  *                 what the ranks know of their job (MASTER_PORT; MUSTER_JOB or
  *                 TORCHELASTIC_RUN_ID), which guards against accidents, not against other users
- *                 of the host. MUSTER_PORT, the same on every rank, replaces MASTER_PORT where
- *                 the launcher listens there itself.
+ *                 of the host. Rank 0 listens at what MASTER_ADDR means on its host; where that
+ *                 is a name that means loopback there, as many an /etc/hosts has it, and there is
+ *                 a secret, also at MUSTER_BIND_ADDRESS, or else at all addresses. MUSTER_PORT,
+ *                 the same on every rank, replaces MASTER_PORT where the launcher listens there
+ *                 itself.
  *   none of them  a job of one.
  *
  * One thread at a time. Nothing here is inherited by fork: boot_close in the child frees what the

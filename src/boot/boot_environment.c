@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -84,15 +85,50 @@ static bool all_loopback(const struct addrinfo *addresses)
     return true;
 }
 
-/*
- * A host that knows itself by a loopback address only cannot be found by the others under that
- * name.
- */
-static bool is_local_job(unsigned long size)
+/* How many of the ranks are on this host; 0: not known. */
+static unsigned long local_size(void)
 {
     const char *text = variable("LOCAL_WORLD_SIZE");
     unsigned long local;
-    return text == NULL || !parse_number(text, INT32_MAX, &local) || local >= size;
+    return text != NULL && parse_number(text, INT32_MAX, &local) ? local : 0;
+}
+
+/* Whether it may mean something else on other hosts. */
+static bool is_name_of_host(const char *address)
+{
+    static const char *const loopback[] = {"localhost", "ip6-localhost", "ip6-loopback"};
+    struct addrinfo *found;
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST};
+    if (getaddrinfo(address, NULL, &hints, &found) == 0) {
+        freeaddrinfo(found);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof loopback / sizeof loopback[0]; i++)
+        if (strncasecmp(address, loopback[i], strlen(loopback[i])) == 0)
+            return false;
+    return true;
+}
+
+/*
+ * A host may know itself by a loopback address only, under a name that the others know better. With
+ * a secret it is reached at all its addresses then.
+ */
+static muster_status_t look_beyond_loopback(unsigned long size, boot_place_t *place,
+                                            muster_failure_t *failure)
+{
+    unsigned long local = local_size();
+    if (!all_loopback(place->found) || local >= size)
+        return MUSTER_OK;
+    bool secret = variable("MUSTER_SECRET") != NULL || variable("MUSTER_SECRET_FILE") != NULL;
+    bool name = is_name_of_host(place->address);
+    place->everywhere = name && secret;
+    if (place->everywhere || local == 0)
+        return MUSTER_OK;
+    return boot_fail(failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
+                     "MASTER_ADDR is \"%.100s\", which is a loopback address here: ranks on other "
+                     "hosts (LOCAL_WORLD_SIZE is below WORLD_SIZE) cannot reach it%s",
+                     place->address,
+                     name ? ", unless MUSTER_SECRET or MUSTER_SECRET_FILE is set" : "");
 }
 
 static muster_status_t find_place(unsigned long size, boot_place_t *place,
@@ -119,14 +155,7 @@ static muster_status_t find_place(unsigned long size, boot_place_t *place,
             MUSTER_NO_RANK, "MASTER_ADDR is \"%.100s\", which means no address: %s", place->address,
             error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
     }
-    if (all_loopback(place->found) && !is_local_job(size)) {
-        return boot_fail(
-            failure, MUSTER_INVALID_ARGUMENT, MUSTER_NO_RANK,
-            "MASTER_ADDR is \"%.100s\", which is a loopback address here: ranks on other "
-            "hosts (LOCAL_WORLD_SIZE is below WORLD_SIZE) cannot reach it",
-            place->address);
-    }
-    return MUSTER_OK;
+    return look_beyond_loopback(size, place, failure);
 }
 
 /* ---- The secret ------------------------------------------------------------------------------ */

@@ -25,7 +25,6 @@
 #define GUEST_TIME (5000 * MILLISECOND)
 #define ACCEPTS_MAX 64
 #define EVENTS_MAX 64
-#define BACKLOG 4096
 /* How long nobody is taken in when the descriptors are used up. */
 #define MUTE_TIME (100 * MILLISECOND)
 
@@ -54,7 +53,7 @@ typedef struct guest {
 struct boot_hub {
     hub_t hub;
     void *memory;
-    int listener;
+    boot_listeners_t listeners;
     int64_t muted_until; /* 0: not muted */
     boot_link_t *links;  /* by rank */
     guest_t guests[GUESTS_MAX];
@@ -322,29 +321,38 @@ static void begin_guest(boot_t *boot, int fd)
     shake_hands(boot, guest);
 }
 
-static void watch_listener(boot_t *boot, bool wanted)
+static void watch_listeners(boot_t *boot, bool wanted)
 {
+    const boot_listeners_t *listeners = &boot->hub->listeners;
     struct epoll_event event = {.events = wanted ? EPOLLIN : 0, .data.u64 = ABOUT_LISTENER};
-    epoll_ctl(boot->epoll, EPOLL_CTL_MOD, boot->hub->listener, &event);
+    for (unsigned i = 0; i < listeners->count; i++)
+        epoll_ctl(boot->epoll, EPOLL_CTL_MOD, listeners->fds[i], &event);
     boot->hub->muted_until = wanted ? 0 : boot_now() + MUTE_TIME;
 }
 
-static void accept_guests(boot_t *boot)
+static void accept_guests_at(boot_t *boot, int listener)
 {
     for (int i = 0; i < ACCEPTS_MAX; i++) {
-        int fd = accept4(boot->hub->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         int one = 1;
         if (fd >= 0) {
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
             setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
             begin_guest(boot, fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            watch_listener(boot, false);
+            watch_listeners(boot, false);
             return;
         } else if (errno == EAGAIN) {
             return;
         }
     }
+}
+
+static void accept_guests(boot_t *boot)
+{
+    const boot_listeners_t *listeners = &boot->hub->listeners;
+    for (unsigned i = 0; i < listeners->count; i++)
+        accept_guests_at(boot, listeners->fds[i]);
 }
 
 /* ---- All together ---------------------------------------------------------------------------- */
@@ -355,7 +363,7 @@ static int do_what_is_due(boot_t *boot, int limit)
     boot_hub_t *hub = boot->hub;
     int64_t now = boot_now(), next = INT64_MAX;
     if (hub->muted_until != 0 && hub->muted_until <= now)
-        watch_listener(boot, true);
+        watch_listeners(boot, true);
     if (hub->muted_until != 0)
         next = hub->muted_until;
     for (guest_t *guest = hub->guests; guest < hub->guests + GUESTS_MAX; guest++) {
@@ -449,8 +457,7 @@ void boot_hub_close(boot_t *boot, bool flush, int64_t until)
     }
     for (uint32_t rank = 0; rank < boot->size; rank++)
         boot_link_close(&hub->links[rank], flush);
-    if (hub->listener >= 0)
-        close(hub->listener);
+    boot_stop_listening(&hub->listeners);
     free(hub->links);
     free(hub->memory);
     free(hub);
@@ -459,54 +466,12 @@ void boot_hub_close(boot_t *boot, bool flush, int64_t until)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* 0: it listens. Otherwise errno. */
-static int listen_at(boot_hub_t *hub, const struct addrinfo *address)
-{
-    int one = 1;
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return errno;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (address->ai_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-    if (bind(fd, address->ai_addr, address->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0) {
-        int reason = errno;
-        close(fd);
-        return reason;
-    }
-    hub->listener = fd;
-    return 0;
-}
-
-static muster_status_t listen_somewhere(boot_hub_t *hub, const boot_place_t *place,
-                                        muster_failure_t *failure)
-{
-    int reason = EADDRNOTAVAIL;
-    char endpoint[BOOT_ENDPOINT_MAX] = "";
-    for (const struct addrinfo *address = place->found; address != NULL;
-         address = address->ai_next) {
-        reason = listen_at(hub, address);
-        if (reason == 0)
-            return MUSTER_OK;
-        boot_format_endpoint(address, endpoint);
-        if (reason == EADDRINUSE)
-            break;
-    }
-    muster_status_t status = reason == EADDRINUSE      ? MUSTER_ADDRESS_IN_USE
-                             : reason == EADDRNOTAVAIL ? MUSTER_ADDRESS_NOT_AVAILABLE
-                                                       : MUSTER_ENVIRONMENT;
-    return boot_fail(failure, status, 0,
-                     "rank 0 cannot listen at %s (MASTER_ADDR, MASTER_PORT or MUSTER_PORT): %s",
-                     endpoint, strerror(reason));
-}
-
 static boot_hub_t *new_hub(boot_t *boot)
 {
     boot_hub_t *hub = calloc(1, sizeof *hub);
     size_t size = hub_memory(boot->size);
     if (hub == NULL)
         return NULL;
-    hub->listener = -1;
     hub->memory = size > 0 ? malloc(size) : NULL;
     hub->links = calloc(boot->size, sizeof *hub->links);
     if (hub->memory == NULL || hub->links == NULL) {
@@ -523,16 +488,24 @@ static boot_hub_t *new_hub(boot_t *boot)
     return hub;
 }
 
+static bool add_listeners(boot_t *boot)
+{
+    const boot_listeners_t *listeners = &boot->hub->listeners;
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = ABOUT_LISTENER};
+    for (unsigned i = 0; i < listeners->count; i++)
+        if (epoll_ctl(boot->epoll, EPOLL_CTL_ADD, listeners->fds[i], &event) != 0)
+            return false;
+    return true;
+}
+
 muster_status_t boot_hub_open(boot_t *boot, const boot_place_t *place, muster_failure_t *failure)
 {
     boot_hub_t *hub = new_hub(boot);
     if (hub == NULL)
         return boot_fail(failure, MUSTER_NO_MEMORY, 0, "out of memory");
-    muster_status_t status = listen_somewhere(hub, place, failure);
+    muster_status_t status = boot_listen(place, &hub->listeners, failure);
     boot->hub = hub;
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = ABOUT_LISTENER};
-    if (status == MUSTER_OK &&
-        (!boot_watch(boot) || epoll_ctl(boot->epoll, EPOLL_CTL_ADD, hub->listener, &event) != 0)) {
+    if (status == MUSTER_OK && (!boot_watch(boot) || !add_listeners(boot))) {
         status = boot_fail(failure, MUSTER_ENVIRONMENT, 0, "cannot watch the listening socket: %s",
                            strerror(errno));
     }

@@ -21,7 +21,26 @@ typedef struct boot_place {
     const char *address;    /* MASTER_ADDR, borrowed from the environment */
     const char *port;       /* MASTER_PORT, likewise */
     struct addrinfo *found; /* what the address means, in the order to be tried */
+    /*
+     * It is a name that means loopback on this host, as many a /etc/hosts has it, and perhaps not
+     * on the others: rank 0 has to listen at the addresses that they know, too.
+     */
+    bool everywhere;
 } boot_place_t;
+
+#define BOOT_LISTENERS_MAX 8
+typedef struct boot_listeners {
+    int fds[BOOT_LISTENERS_MAX];
+    unsigned count;
+} boot_listeners_t;
+
+/*
+ * Listens at the place: at each address that it means here; everywhere: at MUSTER_BIND_ADDRESS
+ * besides, or, where that is not set, at all addresses of this host. On failure nothing is open.
+ */
+muster_status_t boot_listen(const boot_place_t *place, boot_listeners_t *listeners,
+                            muster_failure_t *failure);
+void boot_stop_listening(boot_listeners_t *listeners);
 
 /* "10.0.0.1:29500", "[::1]:29500" */
 void boot_format_endpoint(const struct addrinfo *address, char text[BOOT_ENDPOINT_MAX]);

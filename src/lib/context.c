@@ -80,6 +80,7 @@ static muster_status_t context_connect(boot_t *boot, int64_t timeout, int64_t de
     memcpy(options.secret, boot_secret(boot), sizeof options.secret);
     options.bind_address = getenv("MUSTER_BIND_ADDRESS");
     options.connect_timeout = timeout == INT64_MAX ? 0 : timeout;
+    options.reach_timeout = options.connect_timeout / 2; /* says why before the call's deadline */
     if (!options.bind_address && boot_is_one_host(boot))
         options.bind_address = "127.0.0.1"; /* nobody else has to reach it */
     transport_t *transport;

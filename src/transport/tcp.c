@@ -592,6 +592,7 @@ static muster_status_t tcp_prepare(tcp_transport_t *tcp, const tcp_options_t *op
                                .mac_context = tcp};
     memcpy(tcp->identity.job, options->job, sizeof tcp->identity.job);
     tcp->connect_timeout = options->connect_timeout > 0 ? options->connect_timeout : TCP_CONNECT_NS;
+    tcp->reach_timeout = options->reach_timeout > 0 ? options->reach_timeout : tcp->connect_timeout;
     tcp->sent_last = &tcp->sent;
     tcp->lost_last = &tcp->lost;
     atomic_init(&tcp->timer, TCP_NEVER);

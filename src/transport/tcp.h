@@ -35,6 +35,11 @@ typedef struct tcp_options {
     const char *bind_address;
     uint16_t bind_port;      /* 0: any */
     int64_t connect_timeout; /* ns, from the first message to a connection; 0: 30 s */
+    /*
+     * ns, until one of the peer's addresses takes a connection, whatever its process does with it:
+     * a stopped process is no unreachable one. 0: connect_timeout.
+     */
+    int64_t reach_timeout;
     uint32_t version;        /* of the protocol after the handshake; 0: WIRE_VERSION */
 } tcp_options_t;
 

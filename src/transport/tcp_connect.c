@@ -34,6 +34,7 @@ bool tcp_connect_begin(tcp_transport_t *tcp, uint32_t peer_rank)
     attempt->count = tcp_location_choose(&tcp->own, &location, attempt->endpoints);
     attempt->due = tcp_clock();
     attempt->deadline = attempt->due + tcp->connect_timeout;
+    attempt->reach_deadline = attempt->due + tcp->reach_timeout;
     attempt->pause = TCP_PAUSE_FIRST_NS;
     for (size_t i = 0; i < TCP_TRIES; i++)
         attempt->tries[i].descriptor = -1;
@@ -130,8 +131,9 @@ static void tcp_connect_expired(tcp_transport_t *tcp, tcp_attempt_t *attempt)
         tcp_connect_failed(tcp, attempt, MUSTER_NOT_AUTHENTICATED,
                            "who answers does not know the job's secret, or is of another job,");
     else {
+        int64_t time = attempt->reached ? tcp->connect_timeout : tcp->reach_timeout;
         snprintf(reason, sizeof reason, "no connection within %lld ms (%s)",
-                 (long long)(tcp->connect_timeout / 1000000), last);
+                 (long long)(time / 1000000), last);
         tcp_connect_failed(tcp, attempt, MUSTER_UNREACHABLE, reason);
     }
 }
@@ -253,6 +255,7 @@ static bool tcp_try_connected(tcp_transport_t *tcp, tcp_attempt_t *attempt, uint
         return false;
     }
     try->connected = true;
+    attempt->reached = true;
     try->begin = tcp_clock();
     return true;
 }
@@ -338,7 +341,8 @@ static int64_t tcp_attempt_tick(tcp_transport_t *tcp, tcp_attempt_t *attempt, in
                            "it has no address that can be reached from this host");
         return TCP_NEVER;
     }
-    if (now >= attempt->deadline) {
+    int64_t deadline = attempt->reached ? attempt->deadline : attempt->reach_deadline;
+    if (now >= deadline) {
         tcp_connect_expired(tcp, attempt);
         return TCP_NEVER;
     }
@@ -363,7 +367,7 @@ static int64_t tcp_attempt_tick(tcp_transport_t *tcp, tcp_attempt_t *attempt, in
         attempt->pause =
             attempt->pause * 2 < TCP_PAUSE_MAX_NS ? attempt->pause * 2 : TCP_PAUSE_MAX_NS;
     }
-    int64_t next = attempt->deadline;
+    int64_t next = deadline;
     bool more = attempt->resting || attempt->next_endpoint < attempt->count;
     if (more && attempt->due < next)
         next = attempt->due;

@@ -96,6 +96,8 @@ typedef struct tcp_attempt {
     struct tcp_attempt *next;
     uint32_t peer;
     bool resting; /* between two rounds: nothing is open */
+    bool reached; /* one of the addresses has taken a connection */
+    int64_t reach_deadline;
     int64_t deadline;
     int64_t due;   /* when the next address or round is due */
     int64_t pause; /* before the next round */
@@ -141,6 +143,7 @@ typedef struct tcp_transport {
     handshake_identity_t identity;
     uint8_t secret[TCP_SECRET_SIZE];
     int64_t connect_timeout;
+    int64_t reach_timeout;
     tcp_location_t own;
     bool has_table;
     uint8_t *table; /* size blobs */

@@ -3,9 +3,10 @@
  * something up, or leaves at once.
  *
  *     child_process fork | exec | become | outlived | descriptors [ROUNDS]
- *     child_process overlap FIRST | killed FIRST | leave FIFO | list
+ *     child_process overlap FIRST | killed FIRST | leave FIFO | mesh | list
  *
- * Prints what has to be true and is not, "wrong ...", and otherwise what each mode says.
+ * CHILD_TIMEOUT_MS is the context's timeout (30000). Prints what has to be true and is not, "wrong
+ * ...", and otherwise what each mode says.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -79,7 +80,9 @@ static muster_context_t *join(void)
 {
     muster_failure_t failure = {0};
     muster_context_t *context = NULL;
-    muster_context_options_t options = {.timeout = MUSTER_MILLISECONDS(DEADLINE_MS),
+    const char *timeout = getenv("CHILD_TIMEOUT_MS");
+    uint64_t milliseconds = timeout ? strtoull(timeout, NULL, 10) : DEADLINE_MS;
+    muster_context_options_t options = {.timeout = MUSTER_MILLISECONDS(milliseconds),
                                         .failure = &failure};
     if (muster_context_create(&options, &context) != MUSTER_OK) {
         say("wrong context: %s\n", failure.message);
@@ -406,6 +409,29 @@ static void play_leave(muster_context_t *context, const char *fifo)
     say("got %d\n", value);
 }
 
+/* ---- between hosts ---- */
+
+/* Everybody talks with everybody, without going through another rank. */
+static void play_mesh(muster_context_t *context)
+{
+    enum { COUNT = 256 };
+    muster_failure_t failure = {0};
+    muster_call_t call = {.failure = &failure};
+    uint64_t *send = calloc(COUNT * size, sizeof *send);
+    uint64_t *receive = calloc(COUNT * size, sizeof *receive);
+    if (!send || !receive)
+        exit(1);
+    for (uint32_t i = 0; i < COUNT * size; i++)
+        send[i] = rank * 1000 + i / COUNT;
+    muster_status_t status =
+        muster_alltoall(muster_context_world(context), send, receive, COUNT, MUSTER_U64, &call);
+    for (uint32_t i = 0; status == MUSTER_OK && i < COUNT * size; i++)
+        MUST(receive[i] == i / COUNT * 1000 + rank);
+    say("mesh %s: %s\n", muster_status_name(status), failure.message);
+    free(send);
+    free(receive);
+}
+
 int main(int count, char **arguments)
 {
     const char *mode = count > 1 ? arguments[1] : "";
@@ -434,6 +460,8 @@ int main(int count, char **arguments)
         play_killed(context, argument);
     else if (strcmp(mode, "leave") == 0)
         play_leave(context, argument);
+    else if (strcmp(mode, "mesh") == 0)
+        play_mesh(context);
     else
         return 2;
     muster_context_destroy(context);
