@@ -112,7 +112,7 @@ void boot_mark_lost(boot_t *boot, uint32_t rank, uint32_t pid, const char *host,
     member->state = BOOT_MEMBER_LOST;
     member->pid = pid;
     snprintf(member->host, sizeof member->host, "%s", host);
-    snprintf(member->how, sizeof member->how, "%s", how);
+    snprintf(member->how, sizeof member->how, "%.*s", (int)sizeof member->how - 1, how);
     push_event(boot, rank);
     exchange_ends(boot, rank);
 }

@@ -64,9 +64,12 @@ static muster_status_t listen_at_name(boot_listeners_t *listeners, const char *n
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST | AI_PASSIVE};
     int error = getaddrinfo(name, port, &hints, &found);
-    if (error != 0)
+    if (error != 0 && name)
         return boot_fail(failure, MUSTER_INVALID_ARGUMENT, 0,
                          "MUSTER_BIND_ADDRESS is \"%.100s\", which is no numeric address", name);
+    if (error != 0)
+        return boot_fail(failure, MUSTER_ENVIRONMENT, 0,
+                         "rank 0 cannot list this host's addresses: %s", gai_strerror(error));
     muster_status_t status = listen_at_each(listeners, found, failure);
     freeaddrinfo(found);
     return status;

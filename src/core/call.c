@@ -128,6 +128,12 @@ bool operation_is_rooted(operation_t operation)
     return operation_traits[operation].rooted;
 }
 
+bool operation_is_one_way(operation_t operation)
+{
+    return operation_is_rooted(operation) || operation == OPERATION_SCAN ||
+           operation == OPERATION_EXSCAN;
+}
+
 bool operation_is_reducing(operation_t operation)
 {
     MUSTER_ASSERT((unsigned)operation < OPERATION_COUNT);

@@ -83,6 +83,8 @@ uint8_t call_form(const call_t *call);
 /* Whether call_form may give it: an operation, or one of the four that have a form with rows. */
 bool operation_is_form(uint8_t form);
 bool operation_is_rooted(operation_t operation);
+/* Whether some ranks may only send, or only receive: rooted ones and scans. */
+bool operation_is_one_way(operation_t operation);
 bool operation_is_reducing(operation_t operation);
 bool operation_is_ragged(operation_t operation);
 

@@ -172,9 +172,11 @@ typedef muster_status_t (*schedule_builder_t)(const schedule_request_t *request,
  * rank 0.
  * direct: every pair exchanges; barrier, allgather(v), alltoall(v), allreduce and
  * reduce_scatter(_block).
+ * chain: each rank hears from the one before it and tells the one after it; scan, exscan.
  */
 muster_status_t schedule_tree(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_direct(const schedule_request_t *request, schedule_t *schedule);
+muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *schedule);
 
 /* Bytes that a schedule's arrays take, each aligned to 16, and laying them over memory. */
 size_t schedule_memory(const schedule_t *counted);
@@ -186,9 +188,10 @@ typedef struct schedule_totals {
     uint64_t blocks;
 } schedule_totals_t;
 schedule_totals_t schedule_count(const schedule_t *schedule);
-/* Over all ranks, for the tree family, without building anything. */
+/* Over all ranks, without building anything. */
 schedule_totals_t schedule_tree_totals(const schedule_request_t *request);
 schedule_totals_t schedule_direct_totals(const schedule_request_t *request);
+schedule_totals_t schedule_chain_totals(const schedule_request_t *request);
 
 /* "up"; "round" for all rounds. */
 const char *schedule_label_name(uint8_t label);

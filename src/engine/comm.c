@@ -12,6 +12,10 @@
 #define COMM_DEFAULT_THRESHOLD 16
 /* From so many bytes a block on, alltoall goes directly instead of through rank 0. */
 #define COMM_DIRECT_BLOCK 512
+/* Up to so many bytes a block, gather and scatter go through a tree, which sends blocks again. */
+#define COMM_TREE_BLOCK 1024
+/* Up to so many ranks, a scan goes from rank to rank. */
+#define COMM_CHAIN_SIZE 16
 
 static void comm_set_options(muster_comm_t *comm, const muster_comm_options_t *options)
 {
@@ -68,7 +72,8 @@ void comm_free(muster_comm_t *comm)
     }
     if (engine->last == comm)
         engine->last = NULL;
-    message_drop_early(comm);
+    if (comm->records)
+        message_drop_early(comm);
     while (comm->spare) {
         muster_request_t *request = comm->spare;
         comm->spare = request->next;
@@ -228,11 +233,30 @@ record_t *comm_record(muster_comm_t *comm, uint64_t generation)
         return NULL;
     uint8_t *value = record->value;
     record->value = NULL;
+    message_drop_early_of(comm, record);
     outcome_free_record(record);
     memset(record, 0, sizeof *record);
     record->generation = generation;
     record->value = value;
     return record;
+}
+
+bool comm_is_near(const muster_comm_t *comm, uint64_t generation)
+{
+    return generation > 0 &&
+           (generation < comm->clock.low || generation - comm->clock.low <= COMM_AHEAD);
+}
+
+bool comm_synchronizes(muster_comm_t *comm, uint64_t generation, generation_mode_t mode,
+                       bool small)
+{
+    /* Explicit generations may be taken in any order: what came before differs among ranks. */
+    if ((!small || mode == GENERATION_EXPLICIT) && generation > comm->large)
+        comm->large = generation;
+    if (generation % COMM_SYNCHRONIZED != 0)
+        return false;
+    return generation % COMM_SYNCHRONIZED_SMALL == 0 ||
+           (comm->large > 0 && generation < comm->large + COMM_SYNCHRONIZED);
 }
 
 bool comm_is_lost(const muster_comm_t *comm, uint32_t rank)
@@ -255,18 +279,34 @@ static bool comm_same_key(const schedule_request_t *one, const schedule_request_
            one->small == other->small && one->arity == other->arity;
 }
 
-static comm_family_t comm_choose(const muster_comm_t *comm, const call_t *call, bool uniform,
-                                 bool small, size_t block_bytes)
+/* The builder, and the tree's arity in the key. */
+static schedule_builder_t comm_choose(const muster_comm_t *comm, const call_t *call,
+                                      schedule_request_t *key, size_t block_bytes)
 {
+    bool uniform = key->uniform, small = key->small;
     /* Rows are told in carriers, which only trees and stars send. */
     if (comm->shape != MUSTER_SHAPE_AUTO || comm->size < 2 || call->rows)
-        return COMM_FAMILY_TREE;
+        return schedule_tree;
     switch (call->operation) {
     case OPERATION_ALLTOALLV: /* its counts are not known to all, so they cannot be asked */
-        return COMM_FAMILY_DIRECT;
+        return schedule_direct;
     case OPERATION_ALLTOALL:
-        return comm->size == 2 || block_bytes >= COMM_DIRECT_BLOCK ? COMM_FAMILY_DIRECT
-                                                                   : COMM_FAMILY_TREE;
+        return comm->size == 2 || block_bytes >= COMM_DIRECT_BLOCK ? schedule_direct
+                                                                   : schedule_tree;
+    case OPERATION_GATHER:
+    case OPERATION_SCATTER:
+        if (block_bytes > COMM_TREE_BLOCK)
+            return schedule_tree;
+        /* fall through */
+    case OPERATION_BROADCAST:
+    case OPERATION_REDUCE:
+        /* Where nobody waits for an answer, the root should not send all by itself. */
+        if (!uniform && call->root == 0)
+            key->arity = 2;
+        return schedule_tree;
+    case OPERATION_SCAN:
+    case OPERATION_EXSCAN:
+        return !uniform && comm->size <= COMM_CHAIN_SIZE ? schedule_chain : schedule_tree;
     case OPERATION_BARRIER:
     case OPERATION_ALLREDUCE:
     case OPERATION_ALLGATHER:
@@ -275,19 +315,18 @@ static comm_family_t comm_choose(const muster_comm_t *comm, const call_t *call, 
          * Two ranks exchange in half a round trip; with a small uniform outcome the star decides on
          * the way.
          */
-        return comm->size == 2 && !(uniform && small) ? COMM_FAMILY_DIRECT : COMM_FAMILY_TREE;
+        return comm->size == 2 && !(uniform && small) ? schedule_direct : schedule_tree;
     case OPERATION_REDUCE_SCATTER:
     case OPERATION_REDUCE_SCATTER_BLOCK:
-        return comm->size == 2 ? COMM_FAMILY_DIRECT : COMM_FAMILY_TREE;
+        return comm->size == 2 ? schedule_direct : schedule_tree;
     default:
-        return COMM_FAMILY_TREE;
+        return schedule_tree;
     }
 }
 
-static muster_status_t comm_build(const schedule_request_t *key, comm_family_t family,
+static muster_status_t comm_build(const schedule_request_t *key, schedule_builder_t builder,
                                   cached_schedule_t **result)
 {
-    schedule_builder_t builder = family == COMM_FAMILY_DIRECT ? schedule_direct : schedule_tree;
     schedule_t counted = {0};
     muster_status_t status = builder(key, &counted);
     if (status != MUSTER_OK)
@@ -297,7 +336,7 @@ static muster_status_t comm_build(const schedule_request_t *key, comm_family_t f
     if (!cached)
         return MUSTER_NO_MEMORY;
     cached->key = *key;
-    cached->family = (uint8_t)family;
+    cached->builder = builder;
     cached->schedule = counted;
     schedule_place(&cached->schedule, (uint8_t *)cached + head);
     status = builder(key, &cached->schedule);
@@ -319,12 +358,12 @@ muster_status_t comm_schedule(muster_comm_t *comm, const call_t *call, bool in_p
                               .commutative = call->commutative,
                               .uniform = uniform,
                               .small = small};
-    comm_family_t family = comm_choose(comm, call, uniform, small, block_bytes);
+    schedule_builder_t builder = comm_choose(comm, call, &key, block_bytes);
     uint64_t now = comm->clock.next;
     unsigned victim = COMM_CACHE;
     for (unsigned i = 0; i < COMM_CACHE; i++) {
         cached_schedule_t *cached = comm->cache[i];
-        if (cached && cached->family == family && comm_same_key(&cached->key, &key)) {
+        if (cached && cached->builder == builder && comm_same_key(&cached->key, &key)) {
             cached->users++;
             cached->used = now;
             *schedule = cached;
@@ -335,7 +374,7 @@ muster_status_t comm_schedule(muster_comm_t *comm, const call_t *call, bool in_p
                          (comm->cache[victim] && cached->used < comm->cache[victim]->used))))
             victim = i;
     }
-    muster_status_t status = comm_build(&key, family, schedule);
+    muster_status_t status = comm_build(&key, builder, schedule);
     if (status != MUSTER_OK)
         return status;
     (*schedule)->users = 1;

@@ -11,11 +11,28 @@
 #include "core/split.h"
 #include "engine/engine.h"
 
-#define COMM_RECORDS 256     /* generations whose call and outcome are remembered */
-#define COMM_CACHE 8         /* schedules kept */
-#define COMM_RETIRED_MAX 8   /* communicators that are kept to answer others */
-#define COMM_SMALL 1024      /* a result up to so many bytes is kept with its verdict */
-#define COMM_SYNCHRONIZED 32 /* with local outcome, every so many generations are uniform */
+#define COMM_RECORDS 1024  /* generations whose call and outcome are remembered */
+#define COMM_CACHE 8       /* schedules kept */
+#define COMM_RETIRED_MAX 8 /* communicators that are kept to answer others */
+#define COMM_SMALL 1024    /* a result up to so many bytes is kept with its verdict */
+/*
+ * With local outcome, ranks that only send run ahead. Every so many generations an operation of
+ * theirs is uniform, so that nobody's messages pile up; fewer where all since the last one were of
+ * at most COMM_SMALL bytes a rank. The larger is a multiple of the smaller.
+ */
+#define COMM_SYNCHRONIZED 32
+#define COMM_SYNCHRONIZED_SMALL 256
+_Static_assert(COMM_SYNCHRONIZED_SMALL % COMM_SYNCHRONIZED == 0,
+               "every synchronization is one whatever came before");
+/*
+ * How far ahead of this rank's lowest open generation a peer can be. Its own lowest one is at most
+ * a window and a distance of two synchronizations ahead, and the last that it has started less than
+ * another window. What is further ahead was sent by no Muster.
+ */
+#define COMM_AHEAD (2 * GENERATION_WINDOW + COMM_SYNCHRONIZED_SMALL)
+/* What comes from as far ahead never takes the record of what a peer as far behind may ask for. */
+_Static_assert(COMM_AHEAD + GENERATION_WINDOW + COMM_SYNCHRONIZED_SMALL <= COMM_RECORDS,
+               "generations of which peers speak share no record");
 
 struct inquiry;
 struct muster_request;
@@ -28,7 +45,6 @@ typedef struct early {
     wire_message_t message;
     uint32_t peer;
     bool complete; /* payload is all there */
-    bool counted;  /* among early_messages */
     uint8_t payload[];
 } early_t;
 
@@ -54,14 +70,14 @@ typedef struct record {
     uint8_t *value;             /* owned, COMM_SMALL bytes, made when first needed */
     size_t value_length;
     bool value_kept;
+    early_t *early; /* messages that wait for their turn, in order of arrival */
+    early_t **early_end;
 } record_t;
-
-typedef enum comm_family { COMM_FAMILY_TREE = 0, COMM_FAMILY_DIRECT } comm_family_t;
 
 /* A schedule that requests share. */
 typedef struct cached_schedule {
     schedule_request_t key;
-    uint8_t family;
+    schedule_builder_t builder;
     schedule_t schedule; /* its arrays lie behind this structure */
     unsigned users;
     bool cached; /* in the table: else freed with its last user */
@@ -92,7 +108,6 @@ struct muster_comm {
     struct muster_request *operations[GENERATION_WINDOW]; /* by generation, started, not finished */
     struct muster_request *queue, *queue_end;             /* waiting for the window */
     struct muster_request *spare;                         /* finished, for the next call */
-    early_t *early;                                       /* in order of arrival */
     cached_schedule_t *cache[COMM_CACHE];
 
     uint32_t decider; /* rank; the lowest that is not known to be gone */
@@ -100,6 +115,7 @@ struct muster_comm {
     bool has_lost;
     bool took_over;         /* decides since a lower rank is gone: asks before it does */
     unsigned inquiries;     /* records with one */
+    uint64_t large;         /* highest generation of a one-way call that was not small */
     uint8_t last_operation; /* started last, OPERATION_COUNT: none */
     uint64_t last_generation;
 
@@ -141,6 +157,17 @@ uint32_t comm_rank_of(const muster_comm_t *comm, uint32_t world_rank);
  * The generation's record: found or begun anew (replacing one COMM_RECORDS older). NULL: too old.
  */
 record_t *comm_record(muster_comm_t *comm, uint64_t generation);
+
+/* Whether a peer can have something to say about that generation. */
+bool comm_is_near(const muster_comm_t *comm, uint64_t generation);
+
+/*
+ * Whether a one-way operation with local outcome is uniform all the same, so that no rank runs too
+ * far ahead. small: each rank's part has at most COMM_SMALL bytes, as every rank knows. Called once
+ * for each, when it takes its generation.
+ */
+bool comm_synchronizes(muster_comm_t *comm, uint64_t generation, generation_mode_t mode,
+                       bool small);
 
 bool comm_is_lost(const muster_comm_t *comm, uint32_t rank);
 bool comm_is_decider(const muster_comm_t *comm);

@@ -11,12 +11,6 @@
 #include "engine/outcome.h"
 #include "engine/request.h"
 
-/*
- * How far ahead of this rank's lowest open generation a peer can be: two windows and the distance
- * of two synchronizing generations. What is further ahead was sent by no Muster.
- */
-#define MESSAGE_AHEAD (2 * GENERATION_WINDOW + COMM_SYNCHRONIZED)
-
 /* ---- keeping ---- */
 
 static early_t *message_keep(engine_t *engine, uint32_t peer, const wire_message_t *message)
@@ -64,14 +58,37 @@ bool message_keep_whole(engine_t *engine, uint32_t peer, const wire_message_t *m
     return true;
 }
 
-void message_drop_early(muster_comm_t *comm)
+/* Keeps a message until its generation's turn, unless that has ended. */
+static void message_defer(muster_comm_t *comm, early_t *early)
 {
-    while (comm->early) {
-        early_t *early = comm->early;
-        comm->early = early->next;
-        comm->engine->late_messages++;
+    record_t *record = comm_record(comm, generation_public(early->message.generation));
+    if (!record || record->finished || record->state == RECORD_FAILED) {
+        comm->traffic.late_messages++;
+        message_free_early(comm->engine, early);
+        return;
+    }
+    early->comm = comm;
+    early->next = NULL;
+    if (!record->early)
+        record->early_end = &record->early;
+    *record->early_end = early;
+    record->early_end = &early->next;
+}
+
+void message_drop_early_of(muster_comm_t *comm, record_t *record)
+{
+    while (record->early) {
+        early_t *early = record->early;
+        record->early = early->next;
+        comm->traffic.late_messages++;
         message_free_early(comm->engine, early);
     }
+}
+
+void message_drop_early(muster_comm_t *comm)
+{
+    for (size_t i = 0; i < COMM_RECORDS; i++)
+        message_drop_early_of(comm, &comm->records[i]);
 }
 
 void message_drop_orphans(engine_t *engine)
@@ -86,7 +103,8 @@ void message_drop_orphans(engine_t *engine)
 
 void message_adopt_orphans(muster_comm_t *comm)
 {
-    early_t **link = &comm->engine->orphans;
+    engine_t *engine = comm->engine;
+    early_t **link = &engine->orphans;
     while (*link) {
         early_t *early = *link;
         if (early->message.creator != comm->creator || early->message.creation != comm->creation) {
@@ -94,9 +112,13 @@ void message_adopt_orphans(muster_comm_t *comm)
             continue;
         }
         *link = early->next;
-        early->comm = comm;
-        comm->traffic.early_messages++;
-        message_append(&comm->early, early);
+        if (comm_is_near(comm, generation_public(early->message.generation))) {
+            comm->traffic.early_messages++;
+            message_defer(comm, early);
+        } else {
+            engine->bad_messages++;
+            message_free_early(engine, early);
+        }
     }
 }
 
@@ -129,11 +151,10 @@ static void message_mismatch(muster_comm_t *comm, const record_t *record,
 
 void message_refuse_early(muster_comm_t *comm)
 {
-    for (early_t *early = comm->early; early; early = early->next) {
-        uint64_t generation = generation_public(early->message.generation);
-        const record_t *record = comm_record(comm, generation);
-        if (record && !record->started && record->state == RECORD_OPEN)
-            outcome_report_never(comm, generation, call_form(&early->message.call));
+    for (size_t i = 0; i < COMM_RECORDS; i++) {
+        const record_t *record = &comm->records[i];
+        if (record->early && !record->started && record->state == RECORD_OPEN)
+            outcome_report_never(comm, record->generation, call_form(&record->early->message.call));
     }
 }
 
@@ -143,8 +164,7 @@ static muster_request_t *message_request(muster_comm_t *comm, const wire_message
 {
     uint64_t generation = generation_public(message->generation);
     *answer = REQUEST_DROP;
-    if (generation == 0 ||
-        (generation >= comm->clock.low && generation - comm->clock.low > MESSAGE_AHEAD)) {
+    if (!comm_is_near(comm, generation)) {
         comm->engine->bad_messages++;
         return NULL;
     }
@@ -174,25 +194,25 @@ static muster_request_t *message_request(muster_comm_t *comm, const wire_message
 
 void message_offer_early(muster_comm_t *comm, uint64_t generation)
 {
-    early_t **link = &comm->early;
-    while (*link) {
-        early_t *early = *link;
-        if (!early->complete || generation_public(early->message.generation) != generation) {
-            link = &early->next;
-            continue;
-        }
+    record_t *record = comm_record(comm, generation);
+    if (!record || !record->early)
+        return;
+    early_t *offered = record->early; /* what is kept again is put back: the record may be reused */
+    record->early = NULL;
+    while (offered) {
+        early_t *early = offered;
+        offered = early->next;
         request_answer_t answer;
         muster_request_t *request = message_request(comm, &early->message, &answer);
         if (request)
             answer = request_accept(request, &early->message, early->payload,
                                     early->message.payload_length);
         if (answer == REQUEST_LATER) {
-            link = &early->next;
+            message_defer(comm, early);
             continue;
         }
         if (answer == REQUEST_DROP)
             comm->traffic.late_messages++;
-        *link = early->next;
         message_free_early(comm->engine, early);
     }
 }
@@ -230,11 +250,10 @@ static void message_data(muster_comm_t *comm, uint32_t peer, const wire_message_
         return;
     }
     message_fill(early, payload);
-    early->comm = comm;
-    comm->traffic.early_messages++;
     comm->traffic.bytes_copied += message->payload_length;
     comm->traffic.bytes_copied_early += message->payload_length;
-    message_append(&comm->early, early);
+    comm->traffic.early_messages++;
+    message_defer(comm, early);
 }
 
 /* ---- dispatch ---- */
@@ -386,9 +405,8 @@ static void message_complete(engine_t *engine, early_t *early)
     if (request)
         answer = request_accept(request, &message, early->payload, message.payload_length);
     if (answer == REQUEST_LATER) {
-        early->comm = comm;
         comm->traffic.early_messages++;
-        message_append(&comm->early, early);
+        message_defer(comm, early);
         return;
     }
     message_free_early(engine, early);

@@ -20,7 +20,9 @@ void message_adopt_orphans(muster_comm_t *comm);
 void message_drop_orphans(engine_t *engine);
 /* The communicator has been destroyed here: who has begun something new on it is told. */
 void message_refuse_early(muster_comm_t *comm);
+/* Drops what waits on the communicator, or for one of its generations. */
 void message_drop_early(muster_comm_t *comm);
+void message_drop_early_of(muster_comm_t *comm, record_t *record);
 /* The peer is lost: long messages that were being received from it will not be completed. */
 void message_peer_lost(engine_t *engine, uint32_t peer);
 void message_free_early(engine_t *engine, early_t *early);

@@ -7,6 +7,7 @@
 
 #include "core/assertion.h"
 #include "core/plant.h"
+#include "engine/message.h"
 #include "engine/request.h"
 
 /* VERDICT and QUERY say in their label which kind they are. */
@@ -139,8 +140,10 @@ static void outcome_tell_all(muster_comm_t *comm, const record_t *record)
             outcome_send_verdict(comm, record, rank);
 }
 
-static void outcome_store_failure(record_t *record, const muster_failure_t *failure)
+static void outcome_store_failure(muster_comm_t *comm, record_t *record,
+                                  const muster_failure_t *failure)
 {
+    message_drop_early_of(comm, record);
     record->state = RECORD_FAILED;
     record->status = failure->status;
     record->culprit = failure->rank;
@@ -155,7 +158,7 @@ static void outcome_decide_failure(muster_comm_t *comm, record_t *record,
     MUSTER_ASSERT(record->state == RECORD_OPEN);
     muster_failure_t copy = *failure; /* it may lie in the inquiry */
     outcome_drop_inquiry(comm, record);
-    outcome_store_failure(record, &copy);
+    outcome_store_failure(comm, record, &copy);
     outcome_tell_all(comm, record);
     muster_request_t *request = outcome_request(comm, record->generation);
     if (request)
@@ -421,8 +424,7 @@ void outcome_look(muster_comm_t *comm, uint64_t generation)
 
 static bool outcome_plausible(muster_comm_t *comm, uint64_t generation)
 {
-    if (generation > 0 && (generation < comm->clock.low ||
-                           generation - comm->clock.low < COMM_RECORDS - GENERATION_WINDOW))
+    if (comm_is_near(comm, generation))
         return true;
     comm->engine->bad_messages++;
     return false;
@@ -551,7 +553,7 @@ void outcome_on_verdict(muster_comm_t *comm, const wire_message_t *message, cons
         comm->engine->bad_messages++;
         return;
     }
-    outcome_store_failure(record, &failure);
+    outcome_store_failure(comm, record, &failure);
     if (record->inquiry) { /* the lost decider had decided, and told somebody */
         outcome_drop_inquiry(comm, record);
         outcome_tell_all(comm, record);

@@ -134,11 +134,17 @@ static size_t request_align(size_t size)
 static muster_status_t request_prepare(muster_request_t *request)
 {
     muster_comm_t *comm = request->comm;
-    bool one_way = operation_is_rooted((operation_t)request->call.operation);
+    bool one_way = operation_is_one_way((operation_t)request->call.operation);
     request->schedule = NULL;
     request->send_transfers = request->receive_transfers = NULL;
-    request->uniform = request->call.outcome == MUSTER_OUTCOME_UNIFORM ||
-                       (one_way && request->generation % COMM_SYNCHRONIZED == 0);
+    if (one_way && request->call.outcome == MUSTER_OUTCOME_LOCAL) {
+        bool small = !operation_is_ragged((operation_t)request->call.operation) &&
+                     !request->arguments.rows && request->send.width <= COMM_SMALL;
+        if (comm_synchronizes(comm, request->generation, (generation_mode_t)request->call.mode,
+                              small))
+            request->call.outcome = MUSTER_OUTCOME_UNIFORM;
+    }
+    request->uniform = request->call.outcome == MUSTER_OUTCOME_UNIFORM;
     request->small = buffers_result(request) <= COMM_SMALL;
     muster_status_t status =
         comm_schedule(comm, &request->call, request->arguments.in_place, request->uniform,
@@ -402,6 +408,7 @@ void request_finish(muster_request_t *request, muster_status_t status,
         record_t *record = comm_record(comm, request->generation);
         if (record) {
             record->finished = true;
+            message_drop_early_of(comm, record);
             if (status == MUSTER_OK && request->uniform && record->state == RECORD_OPEN)
                 record->state = RECORD_VALUE;
         }

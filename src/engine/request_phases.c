@@ -177,8 +177,7 @@ static bool request_enter(muster_request_t *request)
             request_contribute(request, index);
     }
     request_settle(request);
-    if (request->comm->early)
-        message_offer_early(request->comm, request->generation);
+    message_offer_early(request->comm, request->generation);
     return request->state == REQUEST_RUNNING;
 }
 

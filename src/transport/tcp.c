@@ -142,7 +142,7 @@ static muster_status_t tcp_send(transport_t *transport, uint32_t peer_rank,
         return MUSTER_PEER_LOST;
     size_t written = 0;
     if (peer->state == TCP_UP && peer->first == NULL) {
-        ssize_t went = tcp_stream_write(tcp, peer->stream, header, spans, span_count);
+        ssize_t went = tcp_stream_write(tcp, peer->stream, header, spans, span_count, length);
         if (went < 0)
             return MUSTER_PEER_LOST;
         written = (size_t)went;

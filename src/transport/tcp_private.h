@@ -238,9 +238,12 @@ bool tcp_stream_read(tcp_transport_t *tcp, tcp_stream_t *stream);
 bool tcp_stream_next(tcp_transport_t *tcp, tcp_stream_t *stream, transport_event_t *event);
 /* Writes what waits, as much as goes. */
 void tcp_stream_flush(tcp_transport_t *tcp, tcp_stream_t *stream);
-/* Bytes that were written at once, 0 to all of them; -1: the connection is broken, and doomed. */
+/*
+ * length: of all spans. Bytes that were written at once, 0 to all of them; -1: the connection is
+ * broken, and doomed.
+ */
 ssize_t tcp_stream_write(tcp_transport_t *tcp, tcp_stream_t *stream, const uint8_t *header,
-                         const transport_span_t *spans, size_t span_count);
+                         const transport_span_t *spans, size_t span_count, size_t length);
 void tcp_stream_await_room(tcp_transport_t *tcp, tcp_stream_t *stream, bool wanted);
 void tcp_stream_place(tcp_stream_t *stream, const transport_span_t *spans, size_t span_count,
                       void *token);

@@ -77,12 +77,11 @@ typedef struct collective_figures {
 } collective_figures_t;
 
 /*
- * Of one rank's call in this generation on a communicator whose path is known (flat, tree), or of
- * all ranks together: rank COLLECTIVE_ALL.
+ * Of one rank's call on a communicator whose path is known (flat, tree), or of all ranks together:
+ * rank COLLECTIVE_ALL.
  */
 #define COLLECTIVE_ALL UINT32_MAX
 collective_figures_t collective_figures(const muster_comm_description_t *description,
-                                        const collective_t *what, uint32_t rank,
-                                        uint64_t generation);
+                                        const collective_t *what, uint32_t rank);
 
 #endif

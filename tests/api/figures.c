@@ -62,8 +62,7 @@ static size_t figures_result(const collective_t *what, uint32_t size)
 }
 
 collective_figures_t collective_figures(const muster_comm_description_t *description,
-                                        const collective_t *what, uint32_t rank,
-                                        uint64_t generation)
+                                        const collective_t *what, uint32_t rank)
 {
     bool rooted = operation_is_rooted(what->operation);
     bool ordered = what->ordered && operation_is_reducing(what->operation);
@@ -74,9 +73,7 @@ collective_figures_t collective_figures(const muster_comm_description_t *descrip
         .arity = description->arity,
         .initial = what->initial && what->operation == OPERATION_EXSCAN,
         .commutative = !ordered,
-        /* where nothing comes back from a rank, it may not run ahead of the window */
-        .uniform = what->outcome != MUSTER_OUTCOME_LOCAL ||
-                   (rooted && generation % COMM_SYNCHRONIZED == 0),
+        .uniform = what->outcome != MUSTER_OUTCOME_LOCAL,
         .small = figures_result(what, description->size) <= COMM_SMALL,
     };
     bool ragged = operation_is_ragged(what->operation);

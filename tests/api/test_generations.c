@@ -4,6 +4,7 @@
  */
 #include "collective.h"
 #include "core/generation.h"
+#include "engine/comm.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 
 static const muster_comm_options_t flat = {.shape = MUSTER_SHAPE_FLAT};
 static const muster_comm_options_t automatic = {.shape = MUSTER_SHAPE_AUTO};
+static const muster_comm_options_t automatic_local = {.shape = MUSTER_SHAPE_AUTO,
+                                                      .outcome = MUSTER_OUTCOME_LOCAL};
 static const muster_comm_options_t tree = {
     .shape = MUSTER_SHAPE_TREE, .arity = {3, true}, .flat_threshold = {0, true}};
 static const muster_comm_options_t counted = {.shape = MUSTER_SHAPE_TREE,
@@ -318,6 +321,48 @@ static void modes_apart(muster_context_t *context, const void *argument)
 
 /* ---- Early and late -------------------------------------------------------------------------- */
 
+/* ---- Running ahead --------------------------------------------------------------------------- */
+
+typedef enum one_way { SMALL, LARGE, SCANS, ALTERNATING } one_way_t;
+
+/*
+ * With local outcome the last rank sends nothing in a broadcast or a scan, unless it is uniform all
+ * the same, so that nobody runs further ahead: what it sends tells where that is.
+ */
+static void runs_ahead(muster_comm_t *comm, one_way_t kind, uint64_t first, uint64_t last)
+{
+    static uint8_t bytes[2 * COMM_SMALL], result[2 * COMM_SMALL];
+    for (uint64_t generation = first; generation <= last; generation++) {
+        bool large = kind == LARGE || (kind == ALTERNATING && generation % 2 == 1);
+        size_t count = large ? COMM_SMALL + 1 : COMM_SMALL;
+        muster_traffic_t before, after;
+        EXPECT_STATUS(MUSTER_OK, muster_comm_traffic(comm, &before));
+        if (kind == SCANS)
+            EXPECT_STATUS(MUSTER_OK,
+                          muster_scan(comm, bytes, result, 8, MUSTER_U8, MUSTER_MAX, NULL));
+        else
+            EXPECT_STATUS(MUSTER_OK, muster_broadcast(comm, bytes, count, MUSTER_U8, 0, NULL));
+        EXPECT_STATUS(MUSTER_OK, muster_comm_traffic(comm, &after));
+        bool near = kind == LARGE || kind == ALTERNATING;
+        bool meets = generation % (near ? COMM_SYNCHRONIZED : COMM_SYNCHRONIZED_SMALL) == 0;
+        if (ranks_rank() == ranks_size() - 1)
+            EXPECT(meets == (after.messages_sent > before.messages_sent),
+                   "generation %llu, kind %d: %llu messages sent", (unsigned long long)generation,
+                   (int)kind, (unsigned long long)(after.messages_sent - before.messages_sent));
+    }
+}
+
+static void run_ahead(muster_context_t *context, const void *argument)
+{
+    muster_comm_t *comm = ranks_comm(context, "run ahead", automatic_local);
+    (void)argument;
+    runs_ahead(comm, SMALL, 1, 2 * COMM_SYNCHRONIZED_SMALL);
+    runs_ahead(comm, LARGE, 2 * COMM_SYNCHRONIZED_SMALL + 1, 3 * COMM_SYNCHRONIZED_SMALL);
+    runs_ahead(comm, SCANS, 3 * COMM_SYNCHRONIZED_SMALL + 1, 4 * COMM_SYNCHRONIZED_SMALL);
+    runs_ahead(comm, ALTERNATING, 4 * COMM_SYNCHRONIZED_SMALL + 1, 5 * COMM_SYNCHRONIZED_SMALL);
+    muster_comm_destroy(comm);
+}
+
 /* C208: what comes early is kept until its turn, and counted. */
 static void far_ahead(muster_context_t *context, const void *argument)
 {
@@ -475,6 +520,7 @@ static const ranks_case_t cases[] = {
     {"mixed modes, auto", mixed_modes, &automatic, FEW, RANKS_SIZE(2)},
     {"modes apart, flat", modes_apart, &flat, MORE, RANKS_SIZE(3)},
     {"modes apart, counted tree", modes_apart, &counted, MORE, RANKS_SIZE(5)},
+    {"run ahead", run_ahead, NULL, FEW, RANKS_SIZE(2)},
     {"far ahead, flat", far_ahead, &flat, FEW, RANKS_SIZE(2)},
     {"far ahead, tree", far_ahead, &tree, MORE, RANKS_SIZE(5)},
     {"any order, flat", any_order, &flat, FEW, RANKS_SIZE(2)},

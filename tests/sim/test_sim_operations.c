@@ -196,7 +196,8 @@ START_TEST(generations_in_any_order)
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         const muster_comm_t *comm = world->members[rank].comms[1];
         ck_assert_uint_eq(comm->clock.low, JOBS + 1);
-        ck_assert_ptr_null(comm->early);
+        for (size_t i = 0; i < COMM_RECORDS; i++)
+            ck_assert_ptr_null(comm->records[i].early);
     }
     sim_world_destroy(world);
 }

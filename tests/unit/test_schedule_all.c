@@ -28,8 +28,9 @@ static void check_one(schedule_builder_t builder, const char *family, schedule_r
             family, request.size, request.arity, request.root, request.in_place, request.initial,
             request.uniform, request.small, team.why);
     schedule_totals_t counted = schedule_team_count(&team);
-    schedule_totals_t totals = builder == schedule_tree ? schedule_tree_totals(&request)
-                                                        : schedule_direct_totals(&request);
+    schedule_totals_t totals = builder == schedule_tree    ? schedule_tree_totals(&request)
+                               : builder == schedule_chain ? schedule_chain_totals(&request)
+                                                           : schedule_direct_totals(&request);
     REQUIRE(counted.messages == totals.messages && counted.blocks == totals.blocks,
             "%s of %s, %" PRIu32 " ranks, arity %" PRIu32 ", root %" PRIu32 ": %" PRIu64
             " messages and %" PRIu64 " blocks, in closed form %" PRIu64 " and %" PRIu64,
@@ -98,20 +99,33 @@ START_TEST(every_tree_is_right)
 }
 END_TEST
 
-START_TEST(every_direct_schedule_is_right)
+static void check_family(schedule_builder_t builder, const char *family)
 {
     for (unsigned operation = 0; operation < OPERATION_COUNT; operation++) {
         for (uint32_t size = 1; size <= largest; size++) {
             schedule_request_t request = {
                 .operation = (operation_t)operation, .size = size, .arity = 2};
             schedule_t schedule = {0};
-            if (schedule_direct(&request, &schedule) == MUSTER_NOT_SUPPORTED)
+            if (builder(&request, &schedule) == MUSTER_NOT_SUPPORTED)
                 continue;
-            check_variants(schedule_direct, "direct", request);
+            check_variants(builder, family, request);
         }
     }
-    printf("direct: %" PRIu64 " schedules of up to %" PRIu32 " ranks checked\n", checked, largest);
+    printf("%s: %" PRIu64 " schedules of up to %" PRIu32 " ranks checked\n", family, checked,
+           largest);
     schedule_team_free(&team);
+}
+
+START_TEST(every_direct_schedule_is_right)
+{
+    check_family(schedule_direct, "direct");
+}
+END_TEST
+
+/* C407, C421, by symbols */
+START_TEST(every_chain_is_right)
+{
+    check_family(schedule_chain, "chain");
 }
 END_TEST
 
@@ -148,7 +162,8 @@ START_TEST(totals_are_what_is_counted)
 }
 END_TEST
 
-START_TEST(direct_totals_are_what_is_counted)
+static void compare_totals(schedule_builder_t builder,
+                           schedule_totals_t (*closed)(const schedule_request_t *request))
 {
     static const uint32_t sizes[] = {1, 2, 3, 8, 17, 96, 256, 1000, 1024};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -159,16 +174,26 @@ START_TEST(direct_totals_are_what_is_counted)
                                               .arity = 2,
                                               .uniform = uniform};
                 schedule_t schedule = {0};
-                if (schedule_direct(&request, &schedule) == MUSTER_NOT_SUPPORTED)
+                if (builder(&request, &schedule) == MUSTER_NOT_SUPPORTED)
                     continue;
-                schedule_totals_t counted =
-                    schedule_team_enumerate(&team, schedule_direct, request);
-                schedule_totals_t totals = schedule_direct_totals(&request);
+                schedule_totals_t counted = schedule_team_enumerate(&team, builder, request);
+                schedule_totals_t totals = closed(&request);
                 REQUIRE(counted.messages == totals.messages && counted.blocks == totals.blocks);
             }
         }
     }
     schedule_team_free(&team);
+}
+
+START_TEST(direct_totals_are_what_is_counted)
+{
+    compare_totals(schedule_direct, schedule_direct_totals);
+}
+END_TEST
+
+START_TEST(chain_totals_are_what_is_counted)
+{
+    compare_totals(schedule_chain, schedule_chain_totals);
 }
 END_TEST
 
@@ -182,8 +207,10 @@ int main(int argc, char **argv)
     tcase_set_timeout(tests, largest > 24 ? 7200 : 100);
     tcase_add_loop_test(tests, every_tree_is_right, 0, OPERATION_COUNT);
     tcase_add_test(tests, every_direct_schedule_is_right);
+    tcase_add_test(tests, every_chain_is_right);
     tcase_add_loop_test(tests, totals_are_what_is_counted, 0, OPERATION_COUNT);
     tcase_add_test(tests, direct_totals_are_what_is_counted);
+    tcase_add_test(tests, chain_totals_are_what_is_counted);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

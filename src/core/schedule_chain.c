@@ -1,0 +1,127 @@
+/*
+ * The chain family: scans. Each rank hears the reduction over all ranks before it from the rank to
+ * its left, and tells the rank to its right the reduction with its own value. The least messages
+ * there are, one over each link; the last rank waits for all links one after the other, but calls
+ * back to back follow each other along the chain. Each link is a group of two. With uniform outcome
+ * a decision follows, by a star at rank 0.
+ */
+#include "core/assertion.h"
+#include "core/schedule_walk.h"
+
+typedef struct schedule_chain {
+    schedule_emitter_t emit;
+    const schedule_request_t *request;
+    uint32_t size, rank;
+    bool in_place;
+} schedule_chain_t;
+
+/* The link from a rank to the next. */
+static void schedule_chain_link(schedule_chain_t *chain, uint32_t from)
+{
+    schedule_emit_phase(&chain->emit, from, from + 2, 0, SCHEDULE_ROUND);
+}
+
+static void schedule_chain_receive(schedule_chain_t *chain, schedule_region_t prefix, bool early)
+{
+    schedule_chain_link(chain, chain->rank - 1);
+    schedule_emit_place(&chain->emit, chain->rank - 1, prefix, early);
+}
+
+static void schedule_chain_send(schedule_chain_t *chain, schedule_region_t total)
+{
+    if (chain->rank == chain->size - 1)
+        return;
+    schedule_chain_link(chain, chain->rank);
+    schedule_emit_send(&chain->emit, chain->rank + 1, total);
+}
+
+static schedule_region_t schedule_chain_scratch(schedule_chain_t *chain)
+{
+    return schedule_run(SCHEDULE_SCRATCH, schedule_emit_scratch(&chain->emit, 1), 1);
+}
+
+static void schedule_chain_scan(schedule_chain_t *chain)
+{
+    schedule_emitter_t *emit = &chain->emit;
+    schedule_region_t own = schedule_run(SCHEDULE_SEND, 0, 1);
+    schedule_region_t result = schedule_run(SCHEDULE_RECEIVE, 0, 1);
+    if (chain->rank == 0) {
+        schedule_chain_send(chain, own);
+        if (!chain->in_place)
+            schedule_emit_copy(emit, own, result);
+        return;
+    }
+    schedule_region_t prefix = chain->in_place ? schedule_chain_scratch(chain) : result;
+    schedule_chain_receive(chain, prefix, true);
+    schedule_emit_reduce(emit, prefix, own, result);
+    schedule_chain_send(chain, result);
+}
+
+static void schedule_chain_exscan(schedule_chain_t *chain)
+{
+    schedule_emitter_t *emit = &chain->emit;
+    schedule_region_t own = schedule_run(SCHEDULE_SEND, 0, 1);
+    schedule_region_t result = schedule_run(SCHEDULE_RECEIVE, 0, 1);
+    bool last = chain->rank == chain->size - 1;
+    if (chain->rank == 0) {
+        schedule_region_t initial = schedule_run(SCHEDULE_INITIAL, 0, 1);
+        schedule_region_t total = own;
+        if (chain->request->initial) {
+            total = schedule_chain_scratch(chain);
+            schedule_emit_reduce(emit, initial, own, total);
+        }
+        schedule_chain_send(chain, total);
+        if (chain->request->initial)
+            schedule_emit_copy(emit, initial, result);
+        return;
+    }
+    /* In place, the prefix would come to where the own value lies, which the next rank needs. */
+    bool apart = chain->in_place && !last;
+    schedule_region_t prefix = apart ? schedule_chain_scratch(chain) : result;
+    schedule_chain_receive(chain, prefix, true);
+    if (!last) {
+        schedule_region_t total = schedule_chain_scratch(chain);
+        schedule_emit_reduce(emit, prefix, own, total);
+        schedule_chain_send(chain, total);
+    }
+    if (apart)
+        schedule_emit_copy(emit, prefix, result);
+}
+
+muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *schedule)
+{
+    MUSTER_ASSERT(request->size >= 1 && request->rank < request->size);
+    if (request->operation != OPERATION_SCAN && request->operation != OPERATION_EXSCAN)
+        return MUSTER_NOT_SUPPORTED;
+    if (request->size == 1) {
+        schedule_emit_alone(request, schedule);
+        return MUSTER_OK;
+    }
+    schedule_chain_t chain = {
+        .request = request,
+        .size = request->size,
+        .rank = request->rank,
+        .in_place = request->in_place,
+    };
+    schedule_emit_begin(&chain.emit, schedule, request->rank);
+    if (request->operation == OPERATION_SCAN)
+        schedule_chain_scan(&chain);
+    else
+        schedule_chain_exscan(&chain);
+    if (request->uniform) {
+        schedule_request_t star = *request;
+        star.arity = request->size;
+        schedule_walk_t walk;
+        schedule_walk_begin(&walk, &chain.emit, &star, 0);
+        schedule_walk_decide(&walk);
+    }
+    schedule_emit_end(&chain.emit);
+    return MUSTER_OK;
+}
+
+schedule_totals_t schedule_chain_totals(const schedule_request_t *request)
+{
+    uint64_t links = request->size - 1;
+    return (schedule_totals_t){.messages = links + (request->uniform ? 2 * links : 0),
+                               .blocks = links};
+}
