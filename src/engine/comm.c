@@ -12,8 +12,13 @@
 #define COMM_DEFAULT_THRESHOLD 16
 /* From so many bytes a block on, alltoall goes directly instead of through rank 0. */
 #define COMM_DIRECT_BLOCK 512
-/* Up to so many bytes a block, gather and scatter go through a tree, which sends blocks again. */
+/*
+ * Where nobody waits for an answer, the root should not send everything by itself: a tree. It sends
+ * blocks again, so only up to so many bytes a block. Receiving costs a root less: only from so many
+ * ranks on.
+ */
 #define COMM_TREE_BLOCK 1024
+#define COMM_STAR_SIZE 16
 /* Up to so many ranks, a scan goes from rank to rank. */
 #define COMM_CHAIN_SIZE 16
 
@@ -293,15 +298,21 @@ static schedule_builder_t comm_choose(const muster_comm_t *comm, const call_t *c
     case OPERATION_ALLTOALL:
         return comm->size == 2 || block_bytes >= COMM_DIRECT_BLOCK ? schedule_direct
                                                                    : schedule_tree;
-    case OPERATION_GATHER:
-    case OPERATION_SCATTER:
-        if (block_bytes > COMM_TREE_BLOCK)
-            return schedule_tree;
-        /* fall through */
     case OPERATION_BROADCAST:
-    case OPERATION_REDUCE:
-        /* Where nobody waits for an answer, the root should not send all by itself. */
         if (!uniform && call->root == 0)
+            key->arity = 2;
+        return schedule_tree;
+    case OPERATION_SCATTER:
+        if (!uniform && call->root == 0 && block_bytes <= COMM_TREE_BLOCK)
+            key->arity = 2;
+        return schedule_tree;
+    case OPERATION_GATHER:
+        if (!uniform && call->root == 0 && block_bytes <= COMM_TREE_BLOCK &&
+            comm->size > COMM_STAR_SIZE)
+            key->arity = 2;
+        return schedule_tree;
+    case OPERATION_REDUCE:
+        if (!uniform && call->root == 0 && comm->size > COMM_STAR_SIZE)
             key->arity = 2;
         return schedule_tree;
     case OPERATION_SCAN:
