@@ -181,22 +181,32 @@ void comm_destroy(muster_comm_t *comm)
     comm_release(comm);
 }
 
-/* Other members may still have to ask what was decided: the youngest few stay in the table. */
+/*
+ * Other members may still have to ask what was decided: it stays in the table until
+ * COMM_RETIRED_MAX more have come to this. Nothing is freed here, since whoever let go of it may be
+ * in the middle of it.
+ */
 static void comm_retire(muster_comm_t *comm)
 {
     engine_t *engine = comm->engine;
-    comm->retired = true;
     message_drop_early(comm);
-    unsigned retired = 0;
-    muster_comm_t *oldest = NULL;
-    for (muster_comm_t *other = engine->comms; other; other = other->next) {
-        if (other->retired) {
-            retired++;
-            oldest = other; /* younger ones stand in front */
-        }
-    }
-    if (retired > COMM_RETIRED_MAX)
+    comm->next_retired = NULL;
+    if (engine->retired)
+        engine->retired_end->next_retired = comm;
+    else
+        engine->retired = comm;
+    engine->retired_end = comm;
+    engine->retired_count++;
+}
+
+void comm_reap(engine_t *engine)
+{
+    while (engine->retired_count > COMM_RETIRED_MAX) {
+        muster_comm_t *oldest = engine->retired;
+        engine->retired = oldest->next_retired;
+        engine->retired_count--;
         comm_free(oldest);
+    }
 }
 
 void comm_release(muster_comm_t *comm)
@@ -252,8 +262,7 @@ bool comm_is_near(const muster_comm_t *comm, uint64_t generation)
            (generation < comm->clock.low || generation - comm->clock.low <= COMM_AHEAD);
 }
 
-bool comm_synchronizes(muster_comm_t *comm, uint64_t generation, generation_mode_t mode,
-                       bool small)
+bool comm_synchronizes(muster_comm_t *comm, uint64_t generation, generation_mode_t mode, bool small)
 {
     /* Explicit generations may be taken in any order: what came before differs among ranks. */
     if ((!small || mode == GENERATION_EXPLICIT) && generation > comm->large)

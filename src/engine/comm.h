@@ -97,11 +97,11 @@ struct muster_comm {
     uint32_t flat_threshold;
     bool any_root;
     muster_outcome_t outcome;
-    int64_t timeout;  /* ns */
-    bool destroyed;   /* by its owner; lives on while requests hold it */
-    bool retired;     /* nobody holds it: kept a while to answer the other members */
-    unsigned holders; /* requests that point here */
-    unsigned derived; /* communicators made from it, for their names */
+    int64_t timeout;             /* ns */
+    bool destroyed;              /* by its owner; lives on while requests hold it */
+    unsigned holders;            /* requests that point here, and the owner */
+    muster_comm_t *next_retired; /* when nobody holds it */
+    unsigned derived;            /* communicators made from it, for their names */
 
     generation_clock_t clock;
     record_t *records;                                    /* COMM_RECORDS, by generation */
@@ -142,10 +142,15 @@ muster_status_t comm_create(engine_t *engine, const char *name, size_t name_leng
                             const uint32_t *members, uint32_t size, uint32_t rank,
                             const muster_comm_options_t *options, uint32_t creator,
                             uint32_t creation, muster_comm_t **comm);
-/* The owner is done with it: cancels what is pending; freed with its last holder. */
+/*
+ * The owner is done with it: cancels what is pending. With its last holder it retires: it answers
+ * the other members until COMM_RETIRED_MAX have retired after it.
+ */
 void comm_destroy(muster_comm_t *comm);
 void comm_release(muster_comm_t *comm);
-/* Frees it at once, whoever holds it: only when its requests are gone. */
+/* Frees those that have been retired for long enough. Nobody may be in the middle of one. */
+void comm_reap(engine_t *engine);
+/* Frees it at once, whoever holds it, when its requests are gone; not one that is retired. */
 void comm_free(muster_comm_t *comm);
 
 /* In the engine's table; NULL. */

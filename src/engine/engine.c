@@ -137,6 +137,8 @@ void engine_destroy(engine_t *engine)
     while (engine->creations)
         creation_free((creation_t *)engine->creations);
     request_free_all(engine);
+    engine->retired = NULL;
+    engine->retired_count = 0;
     while (engine->comms)
         comm_free(engine->comms);
     while (engine->graves) {
@@ -172,6 +174,7 @@ void engine_lock(engine_t *engine)
 
 void engine_unlock(engine_t *engine)
 {
+    comm_reap(engine);
     pthread_mutex_unlock(&engine->lock);
 }
 
@@ -353,8 +356,7 @@ static void engine_mark_gone(engine_t *engine, uint32_t world_rank, engine_gone_
     if (world_rank >= engine->size || engine->gone[world_rank] != ENGINE_HERE)
         return;
     engine->gone[world_rank] = (uint8_t)gone;
-    for (muster_comm_t *comm = engine->comms, *next; comm; comm = next) {
-        next = comm->next;
+    for (muster_comm_t *comm = engine->comms; comm; comm = comm->next) {
         uint32_t rank = comm_rank_of(comm, world_rank);
         if (rank != MUSTER_NO_RANK)
             outcome_on_gone(comm, rank, gone);
@@ -366,10 +368,10 @@ static void engine_mark_gone(engine_t *engine, uint32_t world_rank, engine_gone_
 /* The transport has delivered everything of a peer that is gone. */
 static void engine_lost(engine_t *engine, uint32_t peer, muster_status_t why)
 {
-    for (muster_request_t *request = engine->active, *next; request; request = next) {
-        next = request->next;
-        request_peer_lost(request, peer);
-    }
+    for (muster_comm_t *comm = engine->comms; comm; comm = comm->next)
+        for (unsigned i = 0; i < GENERATION_WINDOW; i++)
+            if (comm->operations[i]) /* one may end others */
+                request_peer_lost(comm->operations[i], peer);
     message_peer_lost(engine, peer);
     for (control_t *control = engine->controls, *next; control; control = next) {
         next = control->next;

@@ -48,8 +48,10 @@ typedef struct engine {
     muster_comm_t *comms; /* linked by next */
     muster_comm_t *last;  /* found last */
     muster_comm_t *world;
-    struct farewell *farewell; /* where all ranks meet before they leave */
-    muster_comm_t *graves;     /* destroyed lately: their handles are still told from good ones */
+    struct farewell *farewell;            /* where all ranks meet before they leave */
+    muster_comm_t *retired, *retired_end; /* nobody holds them, linked by next_retired, in order */
+    unsigned retired_count;
+    muster_comm_t *graves; /* destroyed lately: their handles are still told from good ones */
     unsigned grave_count;
     const volatile uint8_t *alive;   /* 0 in a forked child; the caller's */
     struct muster_request *active;   /* started and not finished, linked */
@@ -84,6 +86,10 @@ muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_ou
 void engine_destroy(engine_t *engine);
 
 void engine_lock(engine_t *engine);
+/*
+ * Frees communicators of which nothing is needed any more, too: no pointer to one that is not held
+ * is good afterwards.
+ */
 void engine_unlock(engine_t *engine);
 int64_t engine_now(engine_t *engine);
 

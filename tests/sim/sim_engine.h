@@ -12,7 +12,7 @@
 
 #define SIM_MILLISECOND INT64_C(1000000)
 #define SIM_SECOND INT64_C(1000000000)
-#define SIM_COMMS_MAX 8
+#define SIM_COMMS_MAX 16
 #define SIM_TRACE_LIMIT ((size_t)1 << 16)
 
 typedef struct sim_job {
