@@ -86,6 +86,18 @@ schedule_totals_t schedule_count(const schedule_t *schedule)
     return totals;
 }
 
+bool schedule_request_is_same(const schedule_request_t *one, const schedule_request_t *other)
+{
+    return one->operation == other->operation && one->size == other->size &&
+           one->rank == other->rank && one->root == other->root && one->arity == other->arity &&
+           one->segments == other->segments && one->in_place == other->in_place &&
+           one->initial == other->initial && one->commutative == other->commutative &&
+           one->uniform == other->uniform && one->small == other->small &&
+           one->radix.far == other->radix.far && one->radix.count == other->radix.count &&
+           memcmp(one->radix.factors, other->radix.factors,
+                  one->radix.count * sizeof *one->radix.factors) == 0;
+}
+
 /* ---- Print ----------------------------------------------------------------------------------- */
 
 const char *schedule_label_name(uint8_t label)
@@ -140,9 +152,9 @@ void schedule_print(const schedule_t *schedule, text_t *text)
         text_number(text, i);
         text_character(text, ' ');
         text_string(text, schedule_label_name(phase->label));
-        if (phase->label >= SCHEDULE_ROUND) {
+        if (phase->label == SCHEDULE_ROUND) {
             text_character(text, ' ');
-            text_number(text, phase->label - (uint32_t)SCHEDULE_ROUND);
+            text_number(text, phase->round);
         }
         text_string(text, " [");
         text_number(text, phase->group_left);

@@ -2,18 +2,19 @@
  * A schedule: what one rank does in one collective, as flat data, phase after phase.
  *
  * It can be printed, validated against all other ranks' schedules, costed, simulated, executed and
- * repeated. It speaks in *blocks*: the unit in which the operation moves data. A block is the whole
- * vector in barrier (empty), broadcast, reduce, allreduce and the scans; one rank's contribution
- * elsewhere. What a block is in bytes (equal, displaced, learnt on arrival) is the executor's
- * matter, so one schedule serves every count, datatype and buffer, and a v-operation runs the same
- * schedule as its uniform sibling.
+ * repeated. It speaks in *blocks*: the unit in which the operation moves data. A block is a piece
+ * of the vector in broadcast, reduce, allreduce and the scans: the whole, or one of as many pieces
+ * as the builder says, which differ by one element at most (C604); one rank's contribution
+ * elsewhere, and nothing in barrier. What a block is in bytes (equal, displaced, learnt on arrival)
+ * is the executor's matter, so one schedule serves every count, datatype and buffer, and a
+ * v-operation runs the same schedule as its uniform sibling.
  *
  * Buffers and their blocks, for size n and the caller's rank r:
  *
  *     operation             SEND          RECEIVE                SCRATCH
  *     barrier               -             -                      -
- *     broadcast             1, at root    1, elsewhere           -
- *     reduce, allreduce     1             1 (reduce: at root)    as the builder says
+ *     broadcast             p, at root    p, elsewhere           rows of p pieces
+ *     reduce, allreduce     p             p (reduce: at root)    rows of p pieces
  *     scan, exscan          1             1                      as it says (exscan: INITIAL 1)
  *     gather(v)             1             n at root              as it says
  *     scatter(v)            n at root     1                      as it says
@@ -36,6 +37,7 @@
 #define MUSTER_CORE_SCHEDULE_H
 
 #include "core/call.h"
+#include "core/radix.h"
 #include "core/text.h"
 
 typedef enum schedule_buffer {
@@ -112,8 +114,11 @@ typedef enum schedule_label {
     SCHEDULE_RELAY,     /* between rank 0 and another root */
     SCHEDULE_DECIDE_UP, /* the appended decide phase */
     SCHEDULE_DECIDE_DOWN,
-    SCHEDULE_ROUND /* rounds of symmetric algorithms: ROUND + number */
+    SCHEDULE_ROUND, /* rounds that have a number */
+    SCHEDULE_LABELS
 } schedule_label_t;
+
+#define SCHEDULE_ROUNDS_MAX ((uint32_t)1 << 24)
 
 /*
  * One gate: steps, then sends and receives together. The phase is over when every receive has been
@@ -127,7 +132,8 @@ typedef struct schedule_phase {
     uint32_t group_right;
     uint8_t slot; /* 0: internal generation 2k-1, 1: 2k */
     uint8_t label;
-    bool decides; /* at rank 0, with uniform outcome: when it is over, the value is decided */
+    uint32_t round; /* below ROUNDS_MAX; 0 but with label ROUND */
+    bool decides;   /* at rank 0, with uniform outcome: when it is over, the value is decided */
     bool drain;
     uint32_t first_step, step_count;
     uint32_t first_send, send_count;
@@ -141,19 +147,29 @@ typedef struct schedule {
     schedule_receive_t *receives;
     uint32_t phase_count, step_count, send_count, receive_count;
     uint64_t scratch_blocks;
+    uint32_t pieces;    /* of a vector; 1: blocks of vector operations are whole vectors */
     bool carrier;       /* messages bring their blocks' lengths (ragged operations in a tree) */
     bool self_deciding; /* uniform: no decide phase was appended, a phase of rank 0 decides */
 } schedule_t;
+
+/* Where ranks are: host h has ranks [first[h], first[h + 1]), at least one. Borrowed. */
+typedef struct schedule_hosts {
+    uint32_t count;
+    const uint32_t *first; /* count + 1 */
+} schedule_hosts_t;
 
 /* What a builder is asked for. */
 typedef struct schedule_request {
     operation_t operation;
     uint32_t size;
     uint32_t rank;
-    uint32_t root;  /* rooted operations; 0 elsewhere */
-    uint32_t arity; /* trees; >= size: flat */
-    bool in_place;  /* of this rank */
-    bool initial;   /* exscan */
+    uint32_t root;                 /* rooted operations; 0 elsewhere */
+    uint32_t arity;                /* trees; >= size: flat */
+    radix_sequence_t radix;        /* families that follow one */
+    uint32_t segments;             /* that a long vector is sent in, one behind the other; 0: 1 */
+    const schedule_hosts_t *hosts; /* NULL: all ranks are on one host */
+    bool in_place;                 /* of this rank */
+    bool initial;                  /* exscan */
     bool commutative;
     bool uniform; /* outcome */
     bool small;   /* the result is small and kept with its verdict: rank 0 may decide on the way */
@@ -177,6 +193,9 @@ typedef muster_status_t (*schedule_builder_t)(const schedule_request_t *request,
 muster_status_t schedule_tree(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_direct(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *schedule);
+
+/* Whether they ask for the same schedule; hosts are not looked at. */
+bool schedule_request_is_same(const schedule_request_t *one, const schedule_request_t *other);
 
 /* Bytes that a schedule's arrays take, each aligned to 16, and laying them over memory. */
 size_t schedule_memory(const schedule_t *counted);

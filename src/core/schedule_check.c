@@ -55,7 +55,7 @@ bool check_fault(schedule_checker_t *checker, uint32_t rank, uint32_t phase, con
 /* More scratch than any algorithm needs is a fault, and is not laid out. */
 static uint64_t check_scratch_blocks(const schedule_request_t *request, const schedule_t *schedule)
 {
-    uint64_t most = 4 * (uint64_t)request->size * request->size + 64;
+    uint64_t most = check_scratch_most(request, schedule);
     return schedule->scratch_blocks <= most ? schedule->scratch_blocks : most;
 }
 
@@ -169,6 +169,7 @@ muster_status_t schedule_check(const schedule_request_t *request, const schedule
         .why = why,
         .size = request->size,
         .decision = CHECK_NONE,
+        .everybody = check_symbol(1, request->size + 1, 0),
     };
     check_needs_t needs = check_all_needs(request, schedules);
     (void)check_lay_out(&checker, &needs, memory);

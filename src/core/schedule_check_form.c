@@ -1,6 +1,18 @@
 /* The validator, first part: form, and which send belongs to which receive. */
 #include "core/schedule_check_state.h"
 
+/* Operations whose vector may be cut into pieces. */
+static bool check_is_cut(operation_t operation)
+{
+    return operation == OPERATION_BROADCAST || operation == OPERATION_REDUCE ||
+           operation == OPERATION_ALLREDUCE;
+}
+
+uint64_t check_scratch_most(const schedule_request_t *request, const schedule_t *schedule)
+{
+    return 4 * (uint64_t)request->size * request->size + 8 * (uint64_t)schedule->pieces + 64;
+}
+
 uint64_t check_buffer_blocks(const schedule_request_t *request, const schedule_t *schedule,
                              uint32_t rank, schedule_buffer_t buffer)
 {
@@ -18,10 +30,11 @@ uint64_t check_buffer_blocks(const schedule_request_t *request, const schedule_t
     case OPERATION_COUNT:
         return 0;
     case OPERATION_BROADCAST:
-        return sends == at_root;
+        return sends == at_root ? schedule->pieces : 0;
     case OPERATION_REDUCE:
-        return sends || at_root;
+        return sends || at_root ? schedule->pieces : 0;
     case OPERATION_ALLREDUCE:
+        return schedule->pieces;
     case OPERATION_SCAN:
     case OPERATION_EXSCAN:
         return 1;
@@ -206,10 +219,13 @@ bool check_form(schedule_checker_t *checker)
 {
     for (uint32_t rank = 0; rank < checker->size; ++rank) {
         const schedule_t *schedule = &checker->schedules[rank];
+        if (schedule->pieces != checker->schedules[0].pieces || schedule->pieces == 0 ||
+            (schedule->pieces > 1 && !check_is_cut(checker->request->operation)))
+            return check_fault(checker, rank, CHECK_NONE, "vectors are cut differently", 0, 0);
         if (schedule->carrier != checker->schedules[0].carrier ||
             schedule->self_deciding != checker->schedules[0].self_deciding)
             return check_fault(checker, rank, CHECK_NONE, "a flag differs from rank 0's", 0, 0);
-        if (schedule->scratch_blocks > 4 * (uint64_t)checker->size * checker->size + 64)
+        if (schedule->scratch_blocks > check_scratch_most(checker->request, schedule))
             return check_fault(checker, rank, CHECK_NONE, "there is too much scratch", 0, 0);
         if (!check_ranges(checker, rank))
             return false;
@@ -235,7 +251,8 @@ static bool check_match_send(schedule_checker_t *checker, uint32_t rank, uint32_
     for (uint32_t at = 0; at < there->phase_count; ++at) {
         const schedule_phase_t *other = &there->phases[at];
         if (other->group_left != place->group_left || other->group_right != place->group_right ||
-            other->slot != place->slot || other->label != place->label)
+            other->slot != place->slot || other->label != place->label ||
+            other->round != place->round)
             continue;
         for (uint32_t i = 0; i < other->receive_count; ++i) {
             const schedule_receive_t *receive = &there->receives[other->first_receive + i];

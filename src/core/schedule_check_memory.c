@@ -2,6 +2,23 @@
 #include "core/assertion.h"
 #include "core/schedule_check_state.h"
 
+/* A bijection that scatters (splitmix64's finaliser: Steele, Lea, Flood 2014). */
+static uint64_t check_mix(uint64_t number)
+{
+    number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+    return number ^ number >> 31;
+}
+
+check_value_t check_symbol(uint32_t begin, uint32_t end, uint32_t block)
+{
+    check_value_t value = {.begin = begin, .end = end, .block = block};
+    for (uint32_t position = begin; position < end; ++position)
+        value.ranks += check_mix(position + 1);
+    value.form = check_mix(value.ranks);
+    return value;
+}
+
 uint64_t check_block_at(const schedule_region_t *region, uint64_t position)
 {
     if (position < region->run)
@@ -54,10 +71,9 @@ void check_fill_memory(schedule_checker_t *checker)
         const check_rank_t *state = &checker->ranks[rank];
         for (uint32_t block = 0; block < state->blocks[SCHEDULE_SEND]; ++block)
             checker->cells[check_cell_of(checker, rank, SCHEDULE_SEND, block)].value =
-                (check_value_t){.begin = rank + 1, .end = rank + 2, .block = block};
+                check_symbol(rank + 1, rank + 2, block);
         if (state->blocks[SCHEDULE_INITIAL] > 0)
-            checker->cells[state->first_cell[SCHEDULE_INITIAL]].value =
-                (check_value_t){.begin = 0, .end = 1, .block = 0};
+            checker->cells[state->first_cell[SCHEDULE_INITIAL]].value = check_symbol(0, 1, 0);
     }
 }
 
@@ -181,8 +197,13 @@ bool check_combine(schedule_checker_t *checker, uint32_t rank, uint32_t phase, c
 {
     if (left.block != right.block)
         return check_fault(checker, rank, phase, "different blocks are combined", 0, 0);
-    if (left.end != right.begin)
+    bool ordered = left.begin != CHECK_SCATTERED && left.end == right.begin;
+    if (!ordered && !checker->request->commutative)
         return check_fault(checker, rank, phase, "values are combined out of rank order", 0, 0);
-    *into = (check_value_t){.begin = left.begin, .end = right.end, .block = left.block};
+    *into = (check_value_t){.begin = ordered ? left.begin : CHECK_SCATTERED,
+                            .end = ordered ? right.end : 0,
+                            .block = left.block,
+                            .ranks = left.ranks + right.ranks,
+                            .form = check_mix(left.form * 3 + check_mix(right.form))};
     return true;
 }

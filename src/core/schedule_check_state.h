@@ -8,13 +8,22 @@
 
 /*
  * A symbol: what the ranks of an interval contributed to a block, combined in rank order. Position
- * 0 is the initial value, position r + 1 is rank r. An empty interval is nothing.
+ * 0 is the initial value, position r + 1 is rank r. An empty interval is nothing. Where the
+ * reduction is commutative, ranks that are no interval may have been combined: begin is SCATTERED
+ * then, and `ranks` alone says whose values they are. `form` tells orders and brackets apart: two
+ * values of one form have been computed alike.
  */
+#define CHECK_SCATTERED UINT32_MAX
 typedef struct check_value {
     uint32_t begin;
-    uint32_t end;
+    uint32_t end; /* of an interval; SCATTERED: 0 */
     uint32_t block;
+    uint64_t ranks; /* sum of a number for each that is in it */
+    uint64_t form;
 } check_value_t;
+
+/* The symbol of positions [begin, end) of a block, uncombined: one position, or an expectation. */
+check_value_t check_symbol(uint32_t begin, uint32_t end, uint32_t block);
 
 /* A block of memory. Phases are counted from 1 here, so that 0 is never. */
 typedef struct check_cell {
@@ -60,6 +69,7 @@ typedef struct schedule_checker {
     check_value_t *values;       /* of messages */
     uint32_t *known;             /* [rank][other]: phases that the other is known to have begun */
     uint32_t *known_at;          /* [phase over all ranks][other]: what was known when it began */
+    check_value_t everybody;     /* all ranks' contributions */
     const uint32_t *told;        /* what the message being placed brings; NULL in steps */
     uint32_t *known_at_decision; /* [other] */
     uint32_t decision;           /* the phase of rank 0 that decides, or NONE */
@@ -69,6 +79,8 @@ typedef struct schedule_checker {
 bool check_fault(schedule_checker_t *checker, uint32_t rank, uint32_t phase, const char *what,
                  schedule_buffer_t buffer, uint64_t block);
 
+/* More scratch than any algorithm needs is a fault. */
+uint64_t check_scratch_most(const schedule_request_t *request, const schedule_t *schedule);
 /* Blocks of a rank's buffer, by the operation. */
 uint64_t check_buffer_blocks(const schedule_request_t *request, const schedule_t *schedule,
                              uint32_t rank, schedule_buffer_t buffer);

@@ -17,6 +17,7 @@ void schedule_emit_begin(schedule_emitter_t *emitter, schedule_t *schedule, uint
     schedule->send_count = 0;
     schedule->receive_count = 0;
     schedule->scratch_blocks = 0;
+    schedule->pieces = 1;
     schedule->carrier = false;
     schedule->self_deciding = false;
 }
@@ -39,6 +40,13 @@ void schedule_emit_end(schedule_emitter_t *emitter)
     MUSTER_ASSERT(schedule->send_count == emitter->room.send_count);
     MUSTER_ASSERT(schedule->receive_count == emitter->room.receive_count);
     MUSTER_ASSERT(schedule->scratch_blocks == emitter->room.scratch_blocks);
+}
+
+void schedule_emit_pieces(schedule_emitter_t *emitter, uint32_t pieces)
+{
+    MUSTER_ASSERT(pieces >= 1 && emitter->schedule->phase_count == 0 &&
+                  emitter->schedule->step_count == 0);
+    emitter->schedule->pieces = pieces;
 }
 
 uint64_t schedule_emit_scratch(schedule_emitter_t *emitter, uint64_t blocks)
@@ -106,6 +114,15 @@ void schedule_emit_phase(schedule_emitter_t *emitter, uint32_t group_left, uint3
     emitter->taken_steps = schedule->step_count;
     emitter->drain = false;
     ++schedule->phase_count;
+}
+
+void schedule_emit_round(schedule_emitter_t *emitter, uint32_t group_left, uint32_t group_right,
+                         unsigned slot, uint32_t round)
+{
+    MUSTER_ASSERT(round < SCHEDULE_ROUNDS_MAX);
+    schedule_emit_phase(emitter, group_left, group_right, slot, SCHEDULE_ROUND);
+    if (emitter->storing)
+        emitter->schedule->phases[emitter->schedule->phase_count - 1].round = round;
 }
 
 void schedule_emit_send(schedule_emitter_t *emitter, uint32_t peer, schedule_region_t region)

@@ -23,6 +23,9 @@ void schedule_emit_begin(schedule_emitter_t *emitter, schedule_t *schedule, uint
 /* Gives left-over steps their phase. Asserts that filling came out as counted. */
 void schedule_emit_end(schedule_emitter_t *emitter);
 
+/* Cuts vectors into so many pieces; before anything else. */
+void schedule_emit_pieces(schedule_emitter_t *emitter, uint32_t pieces);
+
 /* Adds so many blocks of scratch and returns the first. */
 uint64_t schedule_emit_scratch(schedule_emitter_t *emitter, uint64_t blocks);
 
@@ -37,6 +40,9 @@ void schedule_emit_drain(schedule_emitter_t *emitter);
 /* Opens a phase, to which the sends and receives that follow belong. */
 void schedule_emit_phase(schedule_emitter_t *emitter, uint32_t group_left, uint32_t group_right,
                          unsigned slot, schedule_label_t label);
+/* One with a number, of label ROUND. */
+void schedule_emit_round(schedule_emitter_t *emitter, uint32_t group_left, uint32_t group_right,
+                         unsigned slot, uint32_t round);
 void schedule_emit_send(schedule_emitter_t *emitter, uint32_t peer, schedule_region_t region);
 void schedule_emit_place(schedule_emitter_t *emitter, uint32_t peer, schedule_region_t region,
                          bool early);

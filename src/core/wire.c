@@ -90,7 +90,7 @@ void wire_encode(const wire_message_t *message, uint8_t bytes[WIRE_HEADER_SIZE])
 {
     const call_t *call = &message->call;
     MUSTER_ASSERT(message->kind > WIRE_NONE && message->kind < WIRE_KIND_COUNT);
-    MUSTER_ASSERT(message->payload_length <= WIRE_PAYLOAD_MAX);
+    MUSTER_ASSERT(message->payload_length <= WIRE_PAYLOAD_MAX && message->round < 1U << 24);
     MUSTER_ASSERT(call->operation < OPERATION_COUNT && operation_is_form(call_form(call)));
     MUSTER_ASSERT(call->op_kind < MUSTER_OP_KIND_COUNT);
     MUSTER_ASSERT(wire_is_datatype(call->datatype) && message->generation != UINT64_MAX);
@@ -100,6 +100,9 @@ void wire_encode(const wire_message_t *message, uint8_t bytes[WIRE_HEADER_SIZE])
     bytes[2] = message->label;
     bytes[3] = wire_flags(call);
     bytes[4] = call->op_kind;
+    bytes[5] = (uint8_t)message->round;
+    bytes[6] = (uint8_t)(message->round >> 8);
+    bytes[7] = (uint8_t)(message->round >> 16);
     wire_put_u64(bytes + 8, message->payload_length);
     wire_put_u32(bytes + 16, message->creator);
     wire_put_u32(bytes + 20, message->creation);
@@ -118,7 +121,8 @@ static bool wire_is_header(const uint8_t bytes[WIRE_HEADER_SIZE])
     const call_t form = {.operation = bytes[1], .rows = (bytes[3] & WIRE_FLAG_ROWS) != 0};
     return bytes[0] > WIRE_NONE && bytes[0] < WIRE_KIND_COUNT && bytes[1] < OPERATION_COUNT &&
            operation_is_form(call_form(&form)) && (bytes[3] & ~WIRE_FLAGS) == 0 &&
-           bytes[4] < MUSTER_OP_KIND_COUNT && wire_is_zero(bytes + 5, 3) &&
+           bytes[4] < MUSTER_OP_KIND_COUNT &&
+           (bytes[0] == WIRE_DATA || wire_is_zero(bytes + 5, 3)) &&
            wire_get_u64(bytes + 8) <= WIRE_PAYLOAD_MAX && wire_get_u64(bytes + 24) != UINT64_MAX &&
            wire_is_datatype(wire_get_u64(bytes + 48));
 }
@@ -131,6 +135,7 @@ bool wire_decode(const uint8_t bytes[WIRE_HEADER_SIZE], wire_message_t *message)
     *message = (wire_message_t){
         .kind = bytes[0],
         .label = bytes[2],
+        .round = bytes[5] | (uint32_t)bytes[6] << 8 | (uint32_t)bytes[7] << 16,
         .payload_length = wire_get_u64(bytes + 8),
         .creator = wire_get_u32(bytes + 16),
         .creation = wire_get_u32(bytes + 20),

@@ -2,7 +2,7 @@
  * Bytes between ranks. All numbers are little-endian. Every message is a header of WIRE_HEADER_SIZE
  * bytes and payload_length bytes of payload.
  *
- *      0  kind (1)   operation (1)   label (1)   flags (1)   op_kind (1)   zero (3)
+ *      0  kind (1)   operation (1)   label (1)   flags (1)   op_kind (1)   round (3)
  *      8  payload_length (8)
  *     16  creator (4)   creation (4)
  *     24  internal generation (8)
@@ -21,7 +21,7 @@
 
 #include "core/call.h"
 
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 #define WIRE_HEADER_SIZE 72
 #define WIRE_PAYLOAD_MAX ((uint64_t)1 << 46)
 
@@ -47,6 +47,7 @@ typedef enum wire_kind {
 typedef struct wire_message {
     uint8_t kind;
     uint8_t label;
+    uint32_t round; /* below 2^24 */
     uint64_t payload_length;
     uint32_t creator;    /* world rank that made the communicator; the world: 0 */
     uint32_t creation;   /* its count there; the world: 0 */

@@ -131,6 +131,9 @@ muster_status_t buffers_prepare(muster_request_t *request)
 
 static size_t buffers_scratch_bytes(muster_request_t *request, uint64_t blocks)
 {
+    if (request->scratch.kind == LAYOUT_SPLIT)
+        return (blocks + request->scratch.modulo - 1) / request->scratch.modulo *
+               request->scratch.width;
     if (request->arguments.operation != OPERATION_REDUCE_SCATTER)
         return blocks * request->scratch.width;
     size_t size = request->comm->size, row = 0;
@@ -167,12 +170,24 @@ static muster_status_t buffers_learnt(muster_request_t *request, uint64_t blocks
     return MUSTER_OK;
 }
 
-muster_status_t buffers_scratch(muster_request_t *request, uint64_t blocks)
+static void buffers_cut(muster_request_t *request, uint32_t pieces)
+{
+    layout_t *layouts[] = {&request->send, &request->receive, &request->scratch};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        layouts[i]->kind = LAYOUT_SPLIT;
+        layouts[i]->modulo = pieces;
+        layouts[i]->element = request->element;
+    }
+}
+
+muster_status_t buffers_scratch(muster_request_t *request, uint64_t blocks, uint32_t pieces)
 {
     operation_t operation = request->arguments.operation;
     if (request->arguments.rows || operation == OPERATION_GATHERV ||
         operation == OPERATION_SCATTERV || operation == OPERATION_ALLTOALLV)
         return buffers_learnt(request, blocks);
+    if (pieces > 1)
+        buffers_cut(request, pieces);
     if (blocks == 0)
         return MUSTER_OK;
     size_t bytes = buffers_scratch_bytes(request, blocks);

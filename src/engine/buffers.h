@@ -10,8 +10,8 @@
 
 /* Layouts from the request's arguments; counts and displacements are read here. NO_MEMORY. */
 muster_status_t buffers_prepare(muster_request_t *request);
-/* Scratch for so many blocks; kept for the next use. NO_MEMORY. */
-muster_status_t buffers_scratch(muster_request_t *request, uint64_t blocks);
+/* Scratch for so many blocks, vectors cut into pieces; kept for the next use. NO_MEMORY. */
+muster_status_t buffers_scratch(muster_request_t *request, uint64_t blocks, uint32_t pieces);
 /* Frees what belongs to this use only. */
 void buffers_reset(muster_request_t *request);
 

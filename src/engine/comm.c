@@ -285,14 +285,6 @@ bool comm_is_decider(const muster_comm_t *comm)
 
 /* ---- schedules ---- */
 
-static bool comm_same_key(const schedule_request_t *one, const schedule_request_t *other)
-{
-    return one->operation == other->operation && one->root == other->root &&
-           one->in_place == other->in_place && one->initial == other->initial &&
-           one->commutative == other->commutative && one->uniform == other->uniform &&
-           one->small == other->small && one->arity == other->arity;
-}
-
 /* The builder, and the tree's arity in the key. */
 static schedule_builder_t comm_choose(const muster_comm_t *comm, const call_t *call,
                                       schedule_request_t *key, size_t block_bytes)
@@ -383,7 +375,7 @@ muster_status_t comm_schedule(muster_comm_t *comm, const call_t *call, bool in_p
     unsigned victim = COMM_CACHE;
     for (unsigned i = 0; i < COMM_CACHE; i++) {
         cached_schedule_t *cached = comm->cache[i];
-        if (cached && cached->builder == builder && comm_same_key(&cached->key, &key)) {
+        if (cached && cached->builder == builder && schedule_request_is_same(&cached->key, &key)) {
             cached->users++;
             cached->used = now;
             *schedule = cached;

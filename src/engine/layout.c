@@ -3,6 +3,27 @@
 #include <string.h>
 
 #include "core/assertion.h"
+#include "core/split.h"
+
+/* Where a piece begins in its row. */
+static size_t layout_cut(const layout_t *layout, uint64_t piece)
+{
+    return split_block(layout->width / layout->element, layout->modulo, piece) * layout->element;
+}
+
+/* A run of pieces within one row of a SPLIT layout is one piece of memory. */
+static bool layout_run(const layout_t *layout, const schedule_region_t *region, layout_row_t *run)
+{
+    if (region->inner_count * region->outer_count != 1)
+        return false;
+    uint64_t row = region->offset / layout->modulo, place = region->offset % layout->modulo;
+    if (place + region->run > layout->modulo)
+        return false;
+    size_t first = layout_cut(layout, place), end = layout_cut(layout, place + region->run);
+    *run = (layout_row_t){layout->base ? layout->base + row * layout->width + first : NULL,
+                          end - first};
+    return true;
+}
 
 layout_row_t layout_block(const layout_t *layout, uint64_t block)
 {
@@ -16,10 +37,17 @@ layout_row_t layout_block(const layout_t *layout, uint64_t block)
         return (layout_row_t){layout->base + row * layout->width + layout->offsets[place],
                               layout->lengths[place]};
     }
+    case LAYOUT_SPLIT: {
+        uint64_t row = block / layout->modulo, place = block % layout->modulo;
+        size_t first = layout_cut(layout, place), end = layout_cut(layout, place + 1);
+        if (!layout->base)
+            return (layout_row_t){NULL, end - first};
+        return (layout_row_t){layout->base + row * layout->width + first, end - first};
+    }
     case LAYOUT_LEARNT:
         return layout->rows[block];
     }
-    MUSTER_ASSERT(!"a layout has one of four kinds");
+    MUSTER_ASSERT(!"a layout has one of the known kinds");
     return (layout_row_t){NULL, 0};
 }
 
@@ -49,6 +77,9 @@ size_t layout_bytes(const layout_t *layout, const schedule_region_t *region)
 {
     if (layout->kind == LAYOUT_UNIFORM)
         return schedule_region_blocks(region) * layout->width;
+    layout_row_t run;
+    if (layout->kind == LAYOUT_SPLIT && layout_run(layout, region, &run))
+        return run.length;
     size_t bytes = 0;
     uint64_t block;
     for (layout_walk_t walk = layout_walk(region); layout_walk_next(&walk, &block);)
@@ -61,6 +92,9 @@ uint8_t *layout_contiguous(const layout_t *layout, const schedule_region_t *regi
     static uint8_t nothing[1];
     if (layout->kind == LAYOUT_UNIFORM && region->inner_count * region->outer_count == 1)
         return layout->base ? layout->base + region->offset * layout->width : nothing;
+    layout_row_t run;
+    if (layout->kind == LAYOUT_SPLIT && layout_run(layout, region, &run))
+        return run.bytes ? run.bytes : nothing;
     uint8_t *first = NULL, *end = NULL;
     uint64_t block;
     for (layout_walk_t walk = layout_walk(region); layout_walk_next(&walk, &block);) {
@@ -84,6 +118,11 @@ size_t layout_spans(const layout_t *layout, const schedule_region_t *region,
         spans[0].bytes = layout->base + region->offset * layout->width;
         spans[0].length = region->run * layout->width;
         return spans[0].length > 0;
+    }
+    layout_row_t run;
+    if (layout->kind == LAYOUT_SPLIT && layout_run(layout, region, &run)) {
+        spans[0] = (transport_span_t){run.bytes, run.length};
+        return run.length > 0;
     }
     size_t count = 0;
     uint64_t block;

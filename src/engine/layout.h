@@ -3,7 +3,8 @@
  *
  * UNIFORM: block i is width bytes at base + i*width. DISPLACED: lengths[i] bytes at base +
  * offsets[i]. CYCLIC: rows of `modulo` blocks; block i is lengths[i % modulo] bytes at base +
- * (i / modulo)*width + offsets[i % modulo]. LEARNT: rows[i], filled as carriers arrive.
+ * (i / modulo)*width + offsets[i % modulo]. SPLIT: rows of `modulo` pieces of a vector of width
+ * bytes, cut between elements by split_block. LEARNT: rows[i], filled as carriers arrive.
  *
  * A layout borrows everything it points to.
  */
@@ -17,6 +18,7 @@ typedef enum layout_kind {
     LAYOUT_UNIFORM = 0,
     LAYOUT_DISPLACED,
     LAYOUT_CYCLIC,
+    LAYOUT_SPLIT,
     LAYOUT_LEARNT
 } layout_kind_t;
 
@@ -28,8 +30,9 @@ typedef struct layout_row {
 typedef struct layout {
     layout_kind_t kind;
     uint8_t *base;
-    size_t width;          /* UNIFORM: of a block; CYCLIC: of a row */
-    size_t modulo;         /* CYCLIC */
+    size_t width;          /* UNIFORM: of a block; CYCLIC, SPLIT: of a row */
+    size_t modulo;         /* CYCLIC, SPLIT */
+    size_t element;        /* SPLIT: bytes */
     const size_t *offsets; /* bytes; DISPLACED, CYCLIC */
     const size_t *lengths; /* bytes */
     layout_row_t *rows;    /* LEARNT */

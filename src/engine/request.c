@@ -175,7 +175,7 @@ static muster_status_t request_prepare(muster_request_t *request)
     request->receive_transfers = (transfer_t *)(memory + words + sends);
     request->receive_states = memory + words + sends + receives;
     memset(request->send_transfers, 0, sends + receives + schedule->receive_count);
-    return buffers_scratch(request, schedule->scratch_blocks);
+    return buffers_scratch(request, schedule->scratch_blocks, schedule->pieces);
 }
 
 static void request_lost_at_start(muster_request_t *request)

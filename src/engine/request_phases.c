@@ -67,6 +67,7 @@ static void request_send(muster_request_t *request, const schedule_phase_t *phas
     wire_message_t message = comm_message(comm, WIRE_DATA, request->generation, bytes);
     message.generation = generation_internal(request->generation, phase->slot);
     message.label = phase->label;
+    message.round = phase->round;
     message.group_left = phase->group_left;
     message.group_right = phase->group_right;
     message.call = request->call;
@@ -243,30 +244,46 @@ void request_advance(muster_request_t *request)
 
 /* ---- arrivals ---- */
 
+static bool request_is_of(const schedule_phase_t *phase, const wire_message_t *message,
+                          unsigned slot)
+{
+    return (PLANTED(6) || (phase->label == message->label && phase->slot == slot)) &&
+           phase->round == message->round && phase->group_left == message->group_left &&
+           phase->group_right == message->group_right;
+}
+
+static bool request_find_in(const schedule_t *schedule, uint32_t index,
+                            const wire_message_t *message, uint32_t *receive_index)
+{
+    const schedule_phase_t *phase = &schedule->phases[index];
+    const schedule_receive_t *receives = schedule->receives + phase->first_receive;
+    uint32_t count = phase->receive_count;
+    if (count == 0)
+        return false;
+    /* Receives mostly stand in the order of the ranks: look where it should be first. */
+    uint32_t guess = message->source - receives[0].peer;
+    if (guess >= count || receives[guess].peer != message->source)
+        for (guess = 0; guess < count && receives[guess].peer != message->source;)
+            guess++;
+    *receive_index = phase->first_receive + guess;
+    return guess < count;
+}
+
+/* Messages come in about the order of the phases: from the current one on, and round again. */
 static bool request_find(const muster_request_t *request, const wire_message_t *message,
                          uint32_t *phase_index, uint32_t *receive_index)
 {
     const schedule_t *schedule = request->schedule;
     unsigned slot = generation_slot(message->generation);
-    for (uint32_t p = 0; p < schedule->phase_count; p++) {
-        const schedule_phase_t *phase = &schedule->phases[p];
-        if ((!PLANTED(6) && (phase->label != message->label || phase->slot != slot)) ||
-            phase->group_left != message->group_left || phase->group_right != message->group_right)
+    for (uint32_t i = 0; i < schedule->phase_count; i++) {
+        uint32_t p = request->phase + i;
+        if (p >= schedule->phase_count)
+            p -= schedule->phase_count;
+        if (!request_is_of(&schedule->phases[p], message, slot) ||
+            !request_find_in(schedule, p, message, receive_index))
             continue;
-        const schedule_receive_t *receives = schedule->receives + phase->first_receive;
-        uint32_t count = phase->receive_count;
-        if (count == 0)
-            continue;
-        /* Receives mostly stand in the order of the ranks: look where it should be first. */
-        uint32_t guess = message->source - receives[0].peer;
-        if (guess >= count || receives[guess].peer != message->source)
-            for (guess = 0; guess < count && receives[guess].peer != message->source;)
-                guess++;
-        if (guess < count) {
-            *phase_index = p;
-            *receive_index = phase->first_receive + guess;
-            return true;
-        }
+        *phase_index = p;
+        return true;
     }
     return false;
 }

@@ -53,9 +53,11 @@ static bool has_rows(unsigned operation)
 static wire_message_t random_message(void)
 {
     uint8_t operation = (uint8_t)random_below(OPERATION_COUNT);
+    uint8_t kind = (uint8_t)(1 + random_below(WIRE_KIND_COUNT - 1));
     return (wire_message_t){
-        .kind = (uint8_t)(1 + random_below(WIRE_KIND_COUNT - 1)),
+        .kind = kind,
         .label = (uint8_t)random_below(256),
+        .round = kind == WIRE_DATA ? (uint32_t)random_below(1U << 24) : 0,
         .payload_length = random_number() % (WIRE_PAYLOAD_MAX + 1),
         .creator = (uint32_t)random_number(),
         .creation = (uint32_t)random_number(),
@@ -79,7 +81,7 @@ static wire_message_t random_message(void)
 
 static bool same_message(const wire_message_t *one, const wire_message_t *other)
 {
-    return one->kind == other->kind && one->label == other->label &&
+    return one->kind == other->kind && one->label == other->label && one->round == other->round &&
            one->payload_length == other->payload_length && one->creator == other->creator &&
            one->creation == other->creation && one->generation == other->generation &&
            one->group_left == other->group_left && one->group_right == other->group_right &&
@@ -110,6 +112,7 @@ START_TEST(the_header_is_laid_out_as_drawn)
     wire_message_t message = {
         .kind = WIRE_DATA,
         .label = 0x0b,
+        .round = 0x030201,
         .payload_length = 0x0c,
         .creator = 0x10,
         .creation = 0x14,
@@ -133,6 +136,9 @@ START_TEST(the_header_is_laid_out_as_drawn)
         [0] = WIRE_DATA,
         [1] = OPERATION_REDUCE,
         [2] = 0x0b,
+        [5] = 0x01,
+        [6] = 0x02,
+        [7] = 0x03,
         [3] = 1 | 4,
         [4] = MUSTER_OP_USER,
         [8] = 0x0c,
@@ -180,6 +186,8 @@ START_TEST(corrupted_headers_are_rejected) /* C922 */
         wire_message_t message = random_message(), untouched = message, decoded = untouched;
         message.payload_length = 1;
         message.generation = 7;
+        message.round = 0;
+        bool data = message.kind == WIRE_DATA; /* others have no rounds */
         uint8_t bytes[WIRE_HEADER_SIZE];
         wire_encode(&message, bytes);
         for (unsigned value = 0; value < 256; value++) {
@@ -190,9 +198,9 @@ START_TEST(corrupted_headers_are_rejected) /* C922 */
                            {1, message.call.rows ? has_rows(value) : value < OPERATION_COUNT},
                            {3, value < 16 || (value < 32 && has_rows(message.call.operation))},
                            {4, value < MUSTER_OP_KIND_COUNT},
-                           {5, value == 0},
-                           {6, value == 0},
-                           {7, value == 0},
+                           {5, value == 0 || data},
+                           {6, value == 0 || data},
+                           {7, value == 0 || data},
                            {15, value == 0}}; /* of the payload's length */
             for (size_t i = 0; i < sizeof bounded / sizeof *bounded; i++) {
                 uint8_t kept = bytes[bounded[i].offset];
