@@ -35,6 +35,19 @@ void boot_format_endpoint(const struct addrinfo *address, char text[BOOT_ENDPOIN
              port);
 }
 
+void boot_prepare_socket(int fd)
+{
+    int one = 1, idle = BOOT_SILENCE_MS / 4000, interval = idle, count = 3;
+    unsigned silence = BOOT_SILENCE_MS;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+    /* While bytes are under way there are no probes. */
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence);
+}
+
 static void make_mac(void *context, const uint8_t *bytes, size_t length,
                      uint8_t mac[HANDSHAKE_MAC_SIZE])
 {
@@ -197,16 +210,6 @@ static int shake_hands(boot_t *boot, attempt_t *attempt, int fd, int64_t until)
 
 /* ---- Until it is there ----------------------------------------------------------------------- */
 
-static void watch_for_death(int fd)
-{
-    /* A host that goes without a word is noticed after some 20 s. */
-    int one = 1, idle = 5, interval = 5, count = 3;
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
-}
-
 /*
  * IN_PROGRESS: try again. A hub that closes without an answer is one that this rank has left
  * before, and that has not ended yet.
@@ -223,7 +226,7 @@ static muster_status_t join_at(boot_t *boot, const struct addrinfo *address, boo
         fd = shake_hands(boot, attempt, fd, until);
     if (fd < 0)
         return MUSTER_IN_PROGRESS;
-    watch_for_death(fd);
+    boot_prepare_socket(fd);
     if (!boot_link_open(&boot->link, fd, CONTROL_FRAME_MAX)) {
         return boot_fail(failure, MUSTER_NO_MEMORY, MUSTER_NO_RANK, "out of memory");
     }

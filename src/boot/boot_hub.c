@@ -5,8 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,10 +332,8 @@ static void accept_guests_at(boot_t *boot, int listener)
 {
     for (int i = 0; i < ACCEPTS_MAX; i++) {
         int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        int one = 1;
         if (fd >= 0) {
-            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-            setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+            boot_prepare_socket(fd);
             begin_guest(boot, fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             watch_listeners(boot, false);

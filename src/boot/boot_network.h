@@ -15,6 +15,8 @@
 /* The longest frame that a rank sends. */
 #define BOOT_RANK_FRAME_MAX (CONTROL_HEADER_SIZE + CONTROL_BLOB_MAX)
 #define BOOT_ENDPOINT_MAX 128
+/* A host from which nothing has come for so long, asked or not, is gone. */
+#define BOOT_SILENCE_MS 20000
 
 /* Where rank 0 listens. */
 typedef struct boot_place {
@@ -44,6 +46,13 @@ void boot_stop_listening(boot_listeners_t *listeners);
 
 /* "10.0.0.1:29500", "[::1]:29500" */
 void boot_format_endpoint(const struct addrinfo *address, char text[BOOT_ENDPOINT_MAX]);
+
+/*
+ * For a connection between a rank and its hub, on both sides: nothing small is held back, and a
+ * host that goes without a word is noticed within BOOT_SILENCE_MS, be the connection idle or not.
+ * The host answers, not the process: who is stopped is not gone.
+ */
+void boot_prepare_socket(int fd);
 
 /* This rank's identity for one handshake with the hub; key: boot->hub_key. */
 void boot_identify(boot_t *boot, uint32_t number, handshake_identity_t *identity);

@@ -9,7 +9,8 @@
  * through the launcher's door, and goes on), version (joins with a version there is not, and ends).
  *
  * CHILD_TIMEOUT_MS is the time for start-up (10000). With CHILD_STAYS a rank stays until it has
- * heard of all others' end or of a loss; with CHILD_JOBS it does everything so many times.
+ * heard of all others' end or of a loss, or, where it is "all", of all others' end; with CHILD_JOBS
+ * it does everything so many times.
  *
  * Prints "opened RANK of SIZE", "exchanged", "lost RANK: HOW", "left RANK", "done", and on a
  * failure "failed STEP: STATUS rank RANK pid PID missing RANGES: MESSAGE"; exits with 0, or 1 then.
@@ -166,7 +167,7 @@ static bool check_addresses(const uint8_t *all, const boot_t *boot)
 }
 
 /* Until everybody else is gone, or one was lost, or the time is over. */
-static void listen_to_others(boot_t *boot, int64_t deadline)
+static void listen_to_others(boot_t *boot, const char *stays, int64_t deadline)
 {
     uint32_t gone = 0;
     boot_event_t event;
@@ -178,7 +179,7 @@ static void listen_to_others(boot_t *boot, int64_t deadline)
             else
                 printf("lost %u: %s\n", event.rank, event.how);
             fflush(stdout);
-            if (event.kind == BOOT_LOST)
+            if (event.kind == BOOT_LOST && strcmp(stays, "all") != 0)
                 return;
         }
         int64_t left = (deadline - now()) / 1000000;
@@ -219,8 +220,9 @@ static int run(int64_t deadline)
     printf("exchanged\n");
     fflush(stdout);
     at("exchanged", boot_rank(boot), boot);
-    if (getenv("CHILD_STAYS") != NULL)
-        listen_to_others(boot, deadline);
+    const char *stays = getenv("CHILD_STAYS");
+    if (stays != NULL)
+        listen_to_others(boot, stays, deadline);
     boot_leave(boot);
     at("left", boot_rank(boot), boot);
     boot_close(boot);
