@@ -87,7 +87,7 @@ typedef struct radix_fixed {
     bool truncated;  /* last < r */
 } radix_fixed_t;
 
-/* false, and figures untouched: no ranks, or a radix outside 2..65535. */
+/* false, and figures untouched: no ranks at all, or a radix outside 2..65535. */
 bool radix_fixed(uint32_t team, uint32_t radix, radix_fixed_t *figures);
 
 /*
@@ -95,5 +95,31 @@ bool radix_fixed(uint32_t team, uint32_t radix, radix_fixed_t *figures);
  * false, and sequence untouched, where radix_fixed is false or there are no phases (a team of 1).
  */
 bool radix_fixed_sequence(uint32_t team, uint32_t radix, bool far, radix_sequence_t *sequence);
+
+/* ---- Any team in whole phases ---------------------------------------------------------------- */
+
+/*
+ * A cyclic (Bruck-style) schedule of radix r on P ranks (C612): ceil(log(P)) phases without extras.
+ * In the phase with stride q = 1, r, r^2 ... a rank that holds q blocks gets q more from each of
+ * r-1 peers, at distances q, 2q, ...; in the last one only what is missing, from last-1 peers, of
+ * whom the farthest gives tail blocks. So every rank sends P-1 blocks.
+ */
+typedef struct radix_cyclic {
+    uint32_t phases;   /* of radix r, but for the last */
+    uint32_t stride;   /* q of the last phase */
+    uint32_t last;     /* radix of the last phase: ceil(P/stride), at most r */
+    uint32_t tail;     /* blocks of the last phase's last message, 1..stride */
+    uint64_t messages; /* that a rank sends */
+    bool truncated;    /* the last phase has fewer peers, or less from the last of them */
+} radix_cyclic_t;
+
+/* false, and figures untouched: a team below 2, or a radix outside 2..65535. */
+bool radix_cyclic(uint32_t team, uint32_t radix, radix_cyclic_t *figures);
+
+/*
+ * Its phases as a sequence, r x r x ... x last: the product is at least the team. false, and
+ * sequence untouched, where radix_cyclic is false or no sequence is so long (teams above 2^31).
+ */
+bool radix_cyclic_sequence(uint32_t team, uint32_t radix, radix_sequence_t *sequence);
 
 #endif
