@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
+#include "boot/boot_fork.h"
 #include "boot/boot_state.h"
 #include "core/assertion.h"
 
@@ -80,7 +80,7 @@ bool boot_set_size(boot_t *boot, uint32_t rank, uint32_t size)
 
 bool boot_watch(boot_t *boot)
 {
-    boot->epoll = epoll_create1(EPOLL_CLOEXEC);
+    boot->epoll = boot_fork_epoll();
     if (boot->epoll < 0)
         return false;
     return boot->link.fd < 0 || boot_link_watch(&boot->link, boot->epoll, 0);
@@ -510,11 +510,22 @@ void boot_leave(boot_t *boot)
         boot_link_send(&boot->link, &leave);
 }
 
+/* In a forked child: they are closed, and their numbers may be somebody else's. */
+static void forget_descriptors(boot_t *boot)
+{
+    boot->link.fd = -1;
+    boot->epoll = -1;
+    if (boot->hub != NULL)
+        boot_hub_forget_descriptors(boot);
+}
+
 void boot_close(boot_t *boot)
 {
     if (boot == NULL)
         return;
     bool own = boot->pid == getpid();
+    if (!own)
+        forget_descriptors(boot);
     int64_t until = boot_now() + CLOSE_FLUSH_TIME;
     while (own && boot->link.fd >= 0 && boot->link.out_length > 0 && boot_now() < until) {
         pump(boot, boot_milliseconds_until(until));
@@ -523,7 +534,7 @@ void boot_close(boot_t *boot)
         boot_hub_close(boot, own, until);
     boot_link_close(&boot->link, own);
     if (boot->epoll >= 0)
-        close(boot->epoll);
+        boot_fork_close(boot->epoll);
     sodium_memzero(boot->secret, sizeof boot->secret);
     sodium_memzero(boot->hub_key, sizeof boot->hub_key);
     free(boot->members);

@@ -18,8 +18,8 @@
  *                 itself.
  *   none of them  a job of one.
  *
- * One thread at a time. Nothing here is inherited by fork: boot_close in the child frees what the
- * child has and says nothing to anybody. All descriptors close on exec.
+ * One thread at a time. Nothing here is inherited by fork: a child has none of the descriptors
+ * (boot_fork.h), and boot_close in the child frees what the child has and says nothing to anybody.
  */
 #ifndef MUSTER_BOOT_BOOT_H
 #define MUSTER_BOOT_BOOT_H

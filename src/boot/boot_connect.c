@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <sodium.h>
 
+#include "boot/boot_fork.h"
 #include "boot/boot_network.h"
 
 #define MILLISECOND INT64_C(1000000)
@@ -115,7 +115,7 @@ static int fail_attempt(attempt_t *attempt, int fd, muster_status_t status, bool
                         const char *why)
 {
     if (fd >= 0)
-        close(fd);
+        boot_fork_close(fd);
     attempt->status = status;
     attempt->hopeless = hopeless;
     snprintf(attempt->why, sizeof attempt->why, "%s", why);
@@ -132,7 +132,7 @@ static int fail_system(attempt_t *attempt, int fd, int reason)
 /* A connected descriptor, or -1. */
 static int connect_to(attempt_t *attempt, const struct addrinfo *address, int64_t until)
 {
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = boot_fork_socket(address->ai_family);
     int one = 1, error = 0;
     socklen_t size = sizeof error;
     if (fd < 0)

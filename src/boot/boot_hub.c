@@ -14,6 +14,7 @@
 
 #include <sodium.h>
 
+#include "boot/boot_fork.h"
 #include "boot/boot_network.h"
 #include "core/assertion.h"
 #include "core/hub.h"
@@ -123,7 +124,7 @@ static void serve_member(boot_t *boot, uint32_t rank)
 static void dismiss(guest_t *guest)
 {
     if (guest->state == GUEST_SHAKES)
-        close(guest->fd);
+        boot_fork_close(guest->fd);
     else if (guest->state != GUEST_NONE)
         boot_link_close(&guest->link, true);
     guest->state = GUEST_NONE;
@@ -309,7 +310,7 @@ static void begin_guest(boot_t *boot, int fd)
     struct epoll_event event = {.events = EPOLLIN,
                                 .data.u64 = ABOUT_GUEST + (uint64_t)(guest - hub->guests)};
     if (epoll_ctl(boot->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
-        close(fd);
+        boot_fork_close(fd);
         return;
     }
     randombytes_buf(nonce, sizeof nonce);
@@ -331,7 +332,7 @@ static void watch_listeners(boot_t *boot, bool wanted)
 static void accept_guests_at(boot_t *boot, int listener)
 {
     for (int i = 0; i < ACCEPTS_MAX; i++) {
-        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = boot_fork_accept(listener);
         if (fd >= 0) {
             boot_prepare_socket(fd);
             begin_guest(boot, fd);
@@ -437,6 +438,20 @@ static bool unsent(const boot_t *boot)
     return false;
 }
 
+void boot_hub_forget_descriptors(boot_t *boot)
+{
+    boot_hub_t *hub = boot->hub;
+    for (guest_t *guest = hub->guests; guest < hub->guests + GUESTS_MAX; guest++) {
+        if (guest->state == GUEST_SHAKES)
+            guest->state = GUEST_NONE;
+        else if (guest->state != GUEST_NONE)
+            guest->link.fd = -1;
+    }
+    for (uint32_t rank = 0; rank < boot->size; rank++)
+        hub->links[rank].fd = -1;
+    hub->listeners.count = 0;
+}
+
 void boot_hub_close(boot_t *boot, bool flush, int64_t until)
 {
     boot_hub_t *hub = boot->hub;
@@ -447,7 +462,7 @@ void boot_hub_close(boot_t *boot, bool flush, int64_t until)
         if (flush)
             dismiss(&hub->guests[i]);
         else if (hub->guests[i].state == GUEST_SHAKES)
-            close(hub->guests[i].fd);
+            boot_fork_close(hub->guests[i].fd);
         else if (hub->guests[i].state != GUEST_NONE)
             boot_link_close(&hub->guests[i].link, false);
     }

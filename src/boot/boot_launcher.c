@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "boot/boot_fork.h"
 #include "boot/boot_state.h"
 
 static int parse_descriptor(const char *text)
@@ -70,15 +70,15 @@ muster_status_t boot_open_launcher(boot_t *boot, const char *descriptor, int64_t
             "closed, or the variable was inherited from another job",
             door);
     }
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    if (!boot_fork_pair(pair)) {
         return boot_fail(failure, MUSTER_ENVIRONMENT, MUSTER_NO_RANK,
                          "cannot make a connection to the launcher: %s", strerror(errno));
     }
     bool passed = pass_through(door, pair[1]);
     int reason = errno;
-    close(pair[1]);
+    boot_fork_close(pair[1]);
     if (!passed) {
-        close(pair[0]);
+        boot_fork_close(pair[0]);
         return boot_fail(failure, MUSTER_ENVIRONMENT, MUSTER_NO_RANK,
                          "cannot connect to the launcher, it seems to have ended: %s",
                          strerror(reason));

@@ -1,5 +1,7 @@
 #include "boot/boot_link.h"
 
+#include "boot/boot_fork.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@ bool boot_link_open(boot_link_t *link, int fd, size_t frame_max)
     int flags = fcntl(fd, F_GETFL);
     if (in == NULL || flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
         free(in);
-        close(fd);
+        boot_fork_close(fd);
         return false;
     }
     *link = (boot_link_t){.fd = fd, .in = in, .in_size = frame_max, .epoll = -1};
@@ -34,7 +36,7 @@ void boot_link_close(boot_link_t *link, bool end)
             if (recv(link->fd, dropped, sizeof dropped, MSG_DONTWAIT) <= 0)
                 break;
         }
-        close(link->fd);
+        boot_fork_close(link->fd);
     }
     free(link->in);
     free(link->out);

@@ -32,7 +32,7 @@ typedef enum boot_link_result {
     BOOT_LINK_BROKEN
 } boot_link_result_t;
 
-/* fd becomes the link's, and nonblocking. false: no memory, fd is closed. */
+/* fd, of boot_fork.h's, becomes the link's, and nonblocking. false: no memory, fd is closed. */
 bool boot_link_open(boot_link_t *link, int fd, size_t frame_max);
 /*
  * A link that was never opened may be closed. The other side sees an end, also where a child holds

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "boot/boot_fork.h"
 #include "boot/boot_network.h"
 
 #define BACKLOG 4096
@@ -14,7 +14,7 @@
 static int listen_at(boot_listeners_t *listeners, const struct addrinfo *address)
 {
     int one = 1;
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = boot_fork_socket(address->ai_family);
     if (fd < 0)
         return errno;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
@@ -22,7 +22,7 @@ static int listen_at(boot_listeners_t *listeners, const struct addrinfo *address
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
     if (bind(fd, address->ai_addr, address->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0) {
         int reason = errno;
-        close(fd);
+        boot_fork_close(fd);
         return reason;
     }
     listeners->fds[listeners->count++] = fd;
@@ -95,5 +95,5 @@ muster_status_t boot_listen(const boot_place_t *place, boot_listeners_t *listene
 void boot_stop_listening(boot_listeners_t *listeners)
 {
     while (listeners->count > 0)
-        close(listeners->fds[--listeners->count]);
+        boot_fork_close(listeners->fds[--listeners->count]);
 }

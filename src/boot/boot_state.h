@@ -94,6 +94,8 @@ void boot_hub_expire(boot_t *boot);
 void boot_hub_leave(boot_t *boot);
 /* Blocks until every rank has joined, and so been told who was lost, or the deadline has passed. */
 void boot_hub_tell_all(boot_t *boot, int64_t deadline_ns);
+/* In a forked child, which has none of them: before boot_hub_close. */
+void boot_hub_forget_descriptors(boot_t *boot);
 /* flush: waits up to until for what was said to be sent. */
 void boot_hub_close(boot_t *boot, bool flush, int64_t until);
 

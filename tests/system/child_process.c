@@ -2,7 +2,7 @@
  * One rank of a job, in which a rank forks, executes another program, has few descriptors, gives
  * something up, or leaves at once.
  *
- *     child_process fork | exec | become | outlived | descriptors [ROUNDS]
+ *     child_process fork | exec | become | outlived [VICTIM] | descriptors [ROUNDS]
  *     child_process overlap FIRST | killed FIRST | leave FIFO | mesh | list
  *
  * CHILD_TIMEOUT_MS is the context's timeout (30000). Prints what has to be true and is not, "wrong
@@ -252,11 +252,11 @@ static void play_become(muster_context_t *context, const char *before)
     hear_of_loss(context);
 }
 
-/* The rank is killed, and its forked child, which holds all its descriptors, lives on. */
-static void play_outlived(muster_context_t *context)
+/* The rank is killed, and its forked child, which executes nothing, lives on. */
+static void play_outlived(muster_context_t *context, uint32_t victim)
 {
     MUST(sum_up(muster_context_world(context), NULL) == MUSTER_OK);
-    if (rank == 0) {
+    if (rank == victim) {
         int ready[2];
         char byte;
         MUST(pipe(ready) == 0);
@@ -465,7 +465,7 @@ int main(int count, char **arguments)
     else if (strcmp(mode, "become") == 0)
         play_become(context, before);
     else if (strcmp(mode, "outlived") == 0)
-        play_outlived(context);
+        play_outlived(context, (uint32_t)atoi(argument));
     else if (strcmp(mode, "descriptors") == 0)
         play_descriptors(context, atoi(argument));
     else if (strcmp(mode, "overlap") == 0)
