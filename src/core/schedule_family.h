@@ -85,9 +85,13 @@ schedule_figures_of_t schedule_family_figures(schedule_family_t family);
 uint32_t schedule_host_of(const schedule_request_t *request, uint32_t rank);
 /* Ordered pairs of ranks that are on different hosts. */
 uint64_t schedule_pairs_between(const schedule_request_t *request);
-/* Appends a round and adds it to phases; a round of 0 times is left out. */
+/* Appends a round and adds it to phases; a round of 0 times is left out, like ones are joined. */
 void schedule_figures_add(schedule_figures_t *figures, schedule_round_t round);
-/* The rounds of the decision that is appended with uniform outcome: up to rank 0, and down. */
+/*
+ * With uniform outcome: adds the appended decision by a star at rank 0, up and down, to rounds and
+ * to messages. rank_messages is taken to be rank 0's so far: where another rank sends more, say so
+ * afterwards.
+ */
 void schedule_figures_decide(schedule_figures_t *figures, const schedule_request_t *request);
 
 #endif

@@ -116,7 +116,7 @@ static void schedule_tree_allgather(schedule_tree_t *tree)
                          !leader && !tree->in_place, SPLIT_NONE);
 }
 
-static bool schedule_tree_may_decide_on_the_way(const schedule_request_t *request)
+bool schedule_tree_decides_on_the_way(const schedule_request_t *request)
 {
     switch (request->operation) {
     case OPERATION_BARRIER:
@@ -195,7 +195,7 @@ muster_status_t schedule_tree(const schedule_request_t *request, schedule_t *sch
         .size = request->size,
         .rank = request->rank,
         .root = operation_is_rooted(request->operation) ? request->root : 0,
-        .on_the_way = schedule_tree_may_decide_on_the_way(request),
+        .on_the_way = schedule_tree_decides_on_the_way(request),
     };
     bool flat = schedule_walk_is_flat(request);
     tree.in_place =

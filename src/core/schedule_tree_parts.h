@@ -28,6 +28,8 @@ void schedule_tree_reduce_scatter(schedule_tree_t *tree);
 void schedule_tree_scan(schedule_tree_t *tree);
 void schedule_tree_alltoall(schedule_tree_t *tree);
 
+/* Whether a data phase of rank 0 decides; no decision is appended then. */
+bool schedule_tree_decides_on_the_way(const schedule_request_t *request);
 /* Where rank 0 may decide on the way: now, after the upward phases. */
 void schedule_tree_decision(schedule_tree_t *tree);
 
