@@ -90,6 +90,7 @@ void comm_free(muster_comm_t *comm)
         free(comm->cache[i]);
     free(comm->records);
     free(comm->lost);
+    free(comm->heard);
     free(comm->members);
     free(comm->name);
     comm_bury(comm);
@@ -105,7 +106,8 @@ muster_comm_t *comm_prepare(engine_t *engine, size_t name_length, uint32_t size)
     comm->members = malloc(size * sizeof *comm->members);
     comm->records = calloc(COMM_RECORDS, sizeof *comm->records);
     comm->lost = calloc(GATE_WORDS(size), sizeof *comm->lost);
-    if (comm->name && comm->members && comm->records && comm->lost)
+    comm->heard = calloc(size, sizeof *comm->heard);
+    if (comm->name && comm->members && comm->records && comm->lost && comm->heard)
         return comm;
     comm_discard(comm);
     return NULL;
@@ -117,6 +119,7 @@ void comm_discard(muster_comm_t *comm)
         return;
     free(comm->records);
     free(comm->lost);
+    free(comm->heard);
     free(comm->members);
     free(comm->name);
     free(comm);
@@ -246,6 +249,10 @@ record_t *comm_record(muster_comm_t *comm, uint64_t generation)
         return record;
     if (record->generation > generation)
         return NULL;
+    if (record->state == RECORD_FAILED) {
+        comm->forgotten = record->status;
+        comm->forgotten_culprit = record->culprit;
+    }
     uint8_t *value = record->value;
     record->value = NULL;
     message_drop_early_of(comm, record);

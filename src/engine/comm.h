@@ -25,11 +25,17 @@
 _Static_assert(COMM_SYNCHRONIZED_SMALL % COMM_SYNCHRONIZED == 0,
                "every synchronization is one whatever came before");
 /*
- * How far ahead of this rank's lowest open generation a peer can be. Its own lowest one is at most
- * a window and a distance of two synchronizations ahead, and the last that it has started less than
- * another window. What is further ahead was sent by no Muster.
+ * How far ahead of this rank's lowest open generation data of a peer can be. Its own lowest one is
+ * at most a window and a distance of two synchronizations ahead, and the last that it has started
+ * less than another window; where generations have failed, engine/ahead sees to it. Data from
+ * further ahead was sent by no Muster.
  */
 #define COMM_AHEAD (2 * GENERATION_WINDOW + COMM_SYNCHRONIZED_SMALL)
+/*
+ * As far beyond a generation that every member has begun (so none has a lowest open one further
+ * back than a window) is near for all. No rank gets there where calls do well.
+ */
+#define COMM_LEAD (COMM_AHEAD - GENERATION_WINDOW)
 /* What comes from as far ahead never takes the record of what a peer as far behind may ask for. */
 _Static_assert(COMM_AHEAD + GENERATION_WINDOW + COMM_SYNCHRONIZED_SMALL <= COMM_RECORDS,
                "generations of which peers speak share no record");
@@ -118,6 +124,18 @@ struct muster_comm {
     uint64_t large;         /* highest generation of a one-way call that was not small */
     uint8_t last_operation; /* started last, OPERATION_COUNT: none */
     uint64_t last_generation;
+
+    uint64_t reached;    /* every member is known to have begun this generation, or a later one */
+    uint64_t missed;     /* highest generation of a verdict that came when it was too far ahead */
+    uint64_t awaited;    /* the decider waits to hear that this rank has begun it; 0: none */
+    uint64_t reported;   /* as far this rank had come when it told the decider last */
+    uint64_t wanted;     /* decider only: highest generation somebody waits for all to have begun */
+    uint64_t *heard;     /* decider only, by rank: highest generation it is known to have begun */
+    unsigned held;       /* operations that wait to be allowed to send */
+    uint64_t late_first; /* as the decider, this rank has failed these before it began them */
+    uint64_t late_last;  /* 0: none */
+    muster_status_t forgotten; /* of the failed generation whose record was reused last; OK: none */
+    uint32_t forgotten_culprit;
 
     muster_traffic_t traffic;
 };

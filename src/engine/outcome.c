@@ -7,12 +7,9 @@
 
 #include "core/assertion.h"
 #include "core/plant.h"
+#include "engine/ahead.h"
 #include "engine/message.h"
 #include "engine/request.h"
-
-/* VERDICT and QUERY say in their label which kind they are. */
-enum { VERDICT_FAILURE = 0, VERDICT_VALUE = 1 };
-enum { QUERY_PLAIN = 0, QUERY_TAKEOVER = 1 };
 
 typedef struct answer {
     wire_state_t state;
@@ -114,9 +111,18 @@ static muster_request_t *outcome_request(muster_comm_t *comm, uint64_t generatio
 
 /* ---- verdicts ---- */
 
-static void outcome_send_verdict(muster_comm_t *comm, const record_t *record, uint32_t rank)
+static void outcome_send_failure(muster_comm_t *comm, const muster_failure_t *failure,
+                                 uint32_t rank)
 {
     uint8_t bytes[WIRE_FAILURE_SIZE];
+    wire_encode_failure(failure, bytes);
+    wire_message_t message = comm_message(comm, WIRE_VERDICT, failure->generation, sizeof bytes);
+    message.label = VERDICT_FAILURE;
+    comm_send_control(comm, rank, &message, bytes);
+}
+
+static void outcome_send_verdict(muster_comm_t *comm, const record_t *record, uint32_t rank)
+{
     if (record->state == RECORD_VALUE) {
         size_t length = record->value_kept ? record->value_length : 0;
         wire_message_t message = comm_message(comm, WIRE_VERDICT, record->generation, length);
@@ -126,10 +132,8 @@ static void outcome_send_verdict(muster_comm_t *comm, const record_t *record, ui
     }
     muster_failure_t failure;
     outcome_failure(comm, record, &failure);
-    wire_encode_failure(&failure, bytes);
-    wire_message_t message = comm_message(comm, WIRE_VERDICT, record->generation, sizeof bytes);
-    message.label = VERDICT_FAILURE;
-    comm_send_control(comm, rank, &message, bytes);
+    failure.generation = record->generation;
+    outcome_send_failure(comm, &failure, rank);
 }
 
 static void outcome_tell_all(muster_comm_t *comm, const record_t *record)
@@ -354,14 +358,74 @@ static void outcome_conclude(muster_comm_t *comm, record_t *record)
     outcome_decide_failure(comm, record, &failure);
 }
 
+/* ---- ranks that are far apart ---- */
+
+/* The decider is asked about a generation that has ended so long ago that its record is gone. */
+static void outcome_send_forgotten(muster_comm_t *comm, const muster_failure_t *asked,
+                                   uint32_t rank)
+{
+    muster_failure_t failure = *asked;
+    failure.status = comm->forgotten != MUSTER_OK ? comm->forgotten : MUSTER_TIMED_OUT;
+    failure.rank = comm->forgotten != MUSTER_OK ? comm->forgotten_culprit : rank;
+    if (failure.rank != MUSTER_NO_RANK && failure.status == MUSTER_TIMED_OUT)
+        outcome_add_missing(&failure, failure.rank);
+    outcome_say(&failure, "%s; rank %u has come so late that no more is known",
+                muster_status_text(failure.status), rank);
+    outcome_send_failure(comm, &failure, rank);
+}
+
+static bool outcome_is_late(const muster_comm_t *comm, uint64_t generation)
+{
+    return generation >= comm->late_first && generation <= comm->late_last;
+}
+
+/* The same whenever it is made. */
+static void outcome_late_failure(const muster_comm_t *comm, uint64_t generation,
+                                 muster_failure_t *failure)
+{
+    request_failure(comm, generation, OPERATION_COUNT, MUSTER_TIMED_OUT, comm->rank, failure);
+    outcome_add_missing(failure, comm->rank);
+    outcome_say(failure, "timed out, missing: rank %u (far behind)", comm->rank);
+}
+
+/*
+ * This rank decides, but is so far behind that it could not even remember a decision: all that is
+ * reported from so far ahead fails in the same way, here too when its turn comes.
+ */
+static void outcome_fail_late(muster_comm_t *comm, uint64_t generation)
+{
+    if (comm->late_last < comm->clock.low || generation < comm->late_first)
+        comm->late_first = generation;
+    if (generation > comm->late_last)
+        comm->late_last = generation;
+    muster_failure_t failure;
+    outcome_late_failure(comm, generation, &failure);
+    for (uint32_t rank = 0; rank < comm->size; rank++)
+        if (rank != comm->rank && !comm_is_lost(comm, rank))
+            outcome_send_failure(comm, &failure, rank);
+}
+
+void outcome_begin(muster_comm_t *comm, record_t *record)
+{
+    if (record->state != RECORD_OPEN || !outcome_is_late(comm, record->generation))
+        return;
+    muster_failure_t failure;
+    outcome_late_failure(comm, record->generation, &failure);
+    outcome_store_failure(comm, record, &failure);
+}
+
 /* ---- reports ---- */
 
 static void outcome_consider(muster_comm_t *comm, uint64_t generation,
                              const muster_failure_t *failure, uint32_t from)
 {
     record_t *record = comm_record(comm, generation);
-    if (!record)
+    if (!record) {
+        if (from != comm->rank)
+            outcome_send_forgotten(comm, failure, from);
         return;
+    }
+    outcome_begin(comm, record);
     if (record->state == RECORD_VALUE && !record->told && !PLANTED(18)) {
         /* Who reports stops passing things on: those behind it must not wait for it. */
         record->told = true;
@@ -371,6 +435,10 @@ static void outcome_consider(muster_comm_t *comm, uint64_t generation,
     if (record->state != RECORD_OPEN) {
         if (from != comm->rank)
             outcome_send_verdict(comm, record, from);
+        return;
+    }
+    if (failure->status == MUSTER_IN_PROGRESS) {
+        ahead_answer(comm, from, generation);
         return;
     }
     if (record->inquiry) {
@@ -422,28 +490,28 @@ void outcome_look(muster_comm_t *comm, uint64_t generation)
 
 /* ---- messages ---- */
 
-static bool outcome_plausible(muster_comm_t *comm, uint64_t generation)
-{
-    if (comm_is_near(comm, generation))
-        return true;
-    comm->engine->bad_messages++;
-    return false;
-}
-
 void outcome_on_report(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload)
 {
     muster_failure_t failure;
     uint64_t generation = generation_public(message->generation);
-    if (!wire_decode_failure(payload, message->payload_length, &failure) ||
-        !outcome_plausible(comm, generation)) {
+    if (!wire_decode_failure(payload, message->payload_length, &failure) || generation == 0) {
         comm->engine->bad_messages++;
         return;
     }
     failure.generation = generation;
+    bool question = failure.status == MUSTER_IN_PROGRESS, near = comm_is_near(comm, generation);
     if (comm_is_decider(comm)) {
-        outcome_consider(comm, generation, &failure, message->source);
+        ahead_heard(comm, message->source, generation);
+        if (near)
+            outcome_consider(comm, generation, &failure, message->source);
+        else if (!question || outcome_is_late(comm, generation))
+            outcome_fail_late(comm, generation);
+        else
+            ahead_answer(comm, message->source, generation);
         return;
     }
+    if (question || !near)
+        return; /* one who takes this rank for the decider has heard of a loss that ends it all */
     /* Who reports here takes every lower rank for lost. This rank may hear the same soon; if it
      * does not, the reporter is cut off from the decider, and the decider's word counts. */
     record_t *record = comm_record(comm, generation);
@@ -482,11 +550,20 @@ static void outcome_answer(muster_comm_t *comm, record_t *record, uint32_t asker
 void outcome_on_query(muster_comm_t *comm, const wire_message_t *message)
 {
     uint64_t generation = generation_public(message->generation);
-    record_t *record = outcome_plausible(comm, generation) ? comm_record(comm, generation) : NULL;
-    if (!record)
+    record_t far = {.generation = generation}; /* not begun here, and not to be remembered */
+    record_t *record = generation == 0                  ? NULL
+                       : comm_is_near(comm, generation) ? comm_record(comm, generation)
+                                                        : &far;
+    if (!record) {
+        comm->engine->bad_messages += generation == 0;
         return;
+    }
+    if (message->label == QUERY_BEGUN) {
+        ahead_on_query(comm, message);
+        return;
+    }
     bool takeover = message->label == QUERY_TAKEOVER;
-    if (takeover && comm->decider != message->source && !PLANTED(23)) {
+    if (takeover && comm->decider != message->source && record != &far && !PLANTED(23)) {
         record->asker = message->source + 1; /* answered when its turn has come here, too */
         return;
     }
@@ -501,12 +578,13 @@ void outcome_on_state(muster_comm_t *comm, const wire_message_t *message, const 
     uint64_t generation = generation_public(message->generation);
     wire_state_t state;
     if (message->payload_length < WIRE_STATE_SIZE ||
-        !wire_decode_state(payload, WIRE_STATE_SIZE, &state) ||
-        !outcome_plausible(comm, generation) ||
+        !wire_decode_state(payload, WIRE_STATE_SIZE, &state) || !comm_is_near(comm, generation) ||
         message->payload_length > WIRE_STATE_SIZE + COMM_SMALL) {
         comm->engine->bad_messages++;
         return;
     }
+    if (comm_is_decider(comm))
+        ahead_heard(comm, message->source, state.last_generation);
     record_t *record = comm_record(comm, generation);
     inquiry_t *inquiry = record ? record->inquiry : NULL;
     if (!inquiry)
@@ -531,9 +609,18 @@ void outcome_on_state(muster_comm_t *comm, const wire_message_t *message, const 
 void outcome_on_verdict(muster_comm_t *comm, const wire_message_t *message, const uint8_t *payload)
 {
     uint64_t generation = generation_public(message->generation);
-    if (!outcome_plausible(comm, generation))
+    if (message->label == VERDICT_REACHED && message->source == comm->decider) {
+        ahead_reached(comm, generation);
         return;
-    record_t *record = comm_record(comm, generation);
+    }
+    if (generation > 0 && !comm_is_near(comm, generation)) {
+        /* Nobody but failures can be so far ahead: asked for again when this rank gets there. */
+        if (message->label == VERDICT_FAILURE && generation > comm->missed)
+            comm->missed = generation;
+        comm->traffic.late_messages++;
+        return;
+    }
+    record_t *record = generation > 0 ? comm_record(comm, generation) : NULL;
     if (!record || record->state != RECORD_OPEN)
         return;
     if (message->source != comm->decider && !record->inquiry)
@@ -616,7 +703,7 @@ void outcome_on_gone(muster_comm_t *comm, uint32_t rank, engine_gone_t how)
         if (!request)
             continue;
         bool reported = request->state == REQUEST_FAILING || request->asked;
-        bool concerned = (how == ENGINE_LOST && request->uniform) ||
+        bool concerned = (how == ENGINE_LOST && request->uniform) || request->held ||
                          request_awaits(request, rank) || (was_decider && reported);
         if (concerned)
             outcome_report_gone(comm, request, rank, how);

@@ -11,7 +11,17 @@
 
 #include "engine/comm.h"
 
-/* A failure seen here, of a generation of comm: sent to the decider, or decided. */
+/* VERDICT and QUERY say in their label which kind they are. */
+enum { VERDICT_FAILURE = 0, VERDICT_VALUE = 1, VERDICT_REACHED = 2 };
+enum { QUERY_PLAIN = 0, QUERY_TAKEOVER = 1, QUERY_BEGUN = 2 };
+
+/* The generation of a record begins here: it may have been failed already, as one too far ahead. */
+void outcome_begin(muster_comm_t *comm, record_t *record);
+
+/*
+ * A failure seen here, of a generation of comm: sent to the decider, or decided. IN_PROGRESS asks
+ * only what is known of it (engine/ahead).
+ */
 void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failure_t *failure);
 
 /*

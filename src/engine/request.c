@@ -7,6 +7,7 @@
 
 #include "core/assertion.h"
 #include "core/plant.h"
+#include "engine/ahead.h"
 #include "engine/buffers.h"
 #include "engine/message.h"
 #include "engine/outcome.h"
@@ -233,10 +234,13 @@ static void request_begin(muster_request_t *request, muster_status_t prepared)
     request->state = REQUEST_RUNNING;
     request->phase = 0;
     request->entered = false;
+    request->held = false;
     request->sends_out = 0;
     request->asked = false;
     request->give_up = INT64_MAX;
     request_link(&comm->engine->active, request);
+    ahead_begun(comm);
+    outcome_begin(comm, record);
     if (record->state == RECORD_FAILED && !PLANTED(8)) {
         muster_failure_t failure;
         outcome_failure(comm, record, &failure);
@@ -250,6 +254,11 @@ static void request_begin(muster_request_t *request, muster_status_t prepared)
     request_note_mode(comm, request->generation, (generation_mode_t)request->call.mode);
     if (comm->has_lost && request->state == REQUEST_RUNNING)
         request_lost_at_start(request);
+    if (request->state == REQUEST_RUNNING && ahead_has_to_ask(comm, request->generation)) {
+        request->held = true;
+        comm->held++;
+        ahead_ask(comm, request->generation, call_form(&request->call));
+    }
     if (request->state == REQUEST_RUNNING)
         request_advance(request);
 }
@@ -416,6 +425,13 @@ void request_finish(muster_request_t *request, muster_status_t status,
         request_unlink(&engine->active, request);
         generation_complete(&comm->clock, request->generation);
     }
+    if (request->held)
+        comm->held--;
+    request->held = false;
+    bool all_begun =
+        request->state != REQUEST_QUEUED && status == MUSTER_OK &&
+        (request->uniform || !operation_is_one_way((operation_t)request->call.operation));
+    uint64_t generation = request->generation;
     request->state = REQUEST_FINISHED;
     request->status = status;
     if (status != MUSTER_OK) {
@@ -434,6 +450,8 @@ void request_finish(muster_request_t *request, muster_status_t status,
     }
     if (engine->waiters > 0)
         pthread_cond_broadcast(&engine->changed);
+    if (all_begun)
+        ahead_reached(comm, generation);
 }
 
 void request_finish_with_value(muster_request_t *request, const uint8_t *value, size_t length)

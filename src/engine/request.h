@@ -82,6 +82,7 @@ struct muster_request {
     cached_schedule_t *cached;
     const schedule_t *schedule;
     uint32_t phase;
+    bool held;    /* may not send yet: other members are too far behind */
     bool entered; /* the phase's steps are done and its sends are out */
     gate_t gate;  /* of the current phase */
     uint64_t *gate_words;

@@ -7,6 +7,7 @@
 
 #include "core/assertion.h"
 #include "core/plant.h"
+#include "engine/ahead.h"
 #include "engine/buffers.h"
 #include "engine/message.h"
 #include "engine/outcome.h"
@@ -211,8 +212,21 @@ static void request_know_value(muster_request_t *request)
         record->state = RECORD_VALUE;
 }
 
+/* Sends nothing that its receiver would be too far behind to keep. */
+static bool request_is_held(muster_request_t *request)
+{
+    muster_comm_t *comm = request->comm;
+    if (request->held && ahead_may_send(comm, request->generation)) {
+        request->held = false;
+        comm->held--;
+    }
+    return request->held;
+}
+
 void request_advance(muster_request_t *request)
 {
+    if (request_is_held(request))
+        return;
     while (request->state == REQUEST_RUNNING) {
         if (request->phase == request->schedule->phase_count) {
             if (!request_collect(request))

@@ -62,6 +62,7 @@ struct sim_world {
     char unsafe[SIM_WHY_MAX];
     bool allow_undecided; /* UNDECIDED may stand beside another outcome */
     bool allow_disagreement;
+    bool allow_words; /* failures of one generation may differ in all but status and culprit */
     bool print; /* a run that does not end is printed; set at creation */
 };
 
