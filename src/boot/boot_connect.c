@@ -1,16 +1,14 @@
 /*
  * The way to rank 0 of the environment: tried again until the deadline, since nobody says when it
- * comes.
+ * comes. MASTER_ADDR may mean several addresses: they are tried one beside the other, and the first
+ * at which rank 0 has shown the secret is the one.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <sodium.h>
 
@@ -18,149 +16,76 @@
 #include "boot/boot_network.h"
 
 #define MILLISECOND INT64_C(1000000)
+/* Before the addresses are gone through once more. */
 #define PAUSE_LEAST (5 * MILLISECOND)
 #define PAUSE_MOST (200 * MILLISECOND)
-/* For one address, where there are others to try. */
+/* Until the next address is tried as well, and until then where something has answered. */
+#define NEXT_TIME (250 * MILLISECOND)
+#define ANSWER_TIME (1000 * MILLISECOND)
+/* After which one gives way to others that wait for their turn, and after which it begins anew. */
+#define GIVE_WAY_TIME (2000 * MILLISECOND)
 #define ADDRESS_TIME (3000 * MILLISECOND)
+#define TRIES_MAX 8 /* addresses that are tried at once; the others wait for their turn */
 
-void boot_format_endpoint(const struct addrinfo *address, char text[BOOT_ENDPOINT_MAX])
-{
-    char host[64], port[8];
-    if (getnameinfo(address->ai_addr, address->ai_addrlen, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-        snprintf(text, BOOT_ENDPOINT_MAX, "?");
-        return;
-    }
-    snprintf(text, BOOT_ENDPOINT_MAX, address->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host,
-             port);
-}
+/* One of the addresses. */
+typedef struct target {
+    const struct addrinfo *address;
+    int fd; /* -1: it is not being tried */
+    bool connected;
+    bool hopeless; /* it was tried, and would end the same way again */
+    int64_t begun;
+    handshake_t handshake;
+} target_t;
 
-void boot_prepare_socket(int fd)
-{
-    int one = 1, idle = BOOT_SILENCE_MS / 4000, interval = idle, count = 3;
-    unsigned silence = BOOT_SILENCE_MS;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
-    /* While bytes are under way there are no probes. */
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence);
-}
-
-static void make_mac(void *context, const uint8_t *bytes, size_t length,
-                     uint8_t mac[HANDSHAKE_MAC_SIZE])
-{
-    const boot_t *boot = context;
-    crypto_generichash(mac, HANDSHAKE_MAC_SIZE, bytes, length, boot->hub_key, sizeof boot->hub_key);
-}
-
-void boot_identify(boot_t *boot, uint32_t number, handshake_identity_t *identity)
-{
-    *identity = (handshake_identity_t){.version = CONTROL_VERSION,
-                                       .rank = number,
-                                       .size = boot->size,
-                                       .mac = make_mac,
-                                       .mac_context = boot};
-    memcpy(identity->job, boot->hub_name, sizeof identity->job);
-}
-
-/* false: the connection is broken. */
-static bool say(int fd, handshake_t *handshake)
-{
-    const uint8_t *bytes;
-    for (size_t length; (length = handshake_output(handshake, &bytes)) > 0;) {
-        ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0)
-            return errno == EAGAIN;
-        handshake_sent(handshake, (size_t)sent);
-    }
-    return true;
-}
-
-boot_move_t boot_move_handshake(int fd, handshake_t *handshake)
-{
-    const uint8_t *unsent;
-    uint8_t bytes[HANDSHAKE_MESSAGE_MAX];
-    for (;;) {
-        if (!say(fd, handshake))
-            return BOOT_MOVE_BROKEN;
-        if (handshake_output(handshake, &unsent) > 0)
-            return BOOT_MOVE_WAITS;
-        if (handshake->state != HANDSHAKE_OPEN)
-            return BOOT_MOVE_MADE;
-        ssize_t got = recv(fd, bytes, handshake_wants(handshake), 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 && errno == EAGAIN)
-            return BOOT_MOVE_WAITS;
-        if (got <= 0)
-            return BOOT_MOVE_BROKEN;
-        handshake_input(handshake, bytes, (size_t)got);
-    }
-}
-
-/* ---- One attempt ----------------------------------------------------------------------------- */
-
-typedef struct attempt {
+typedef struct connector {
+    boot_t *boot;
+    target_t *targets;
+    size_t count;
+    size_t next;   /* whose turn it is; 0: a pass over all of them is about to begin */
+    unsigned open; /* that are being tried */
+    int64_t due;   /* of the next one */
+    int64_t pause; /* after this pass */
+    /* What to say if nothing better comes. */
+    bool failed;
+    bool failed_hopelessly;
     char endpoint[BOOT_ENDPOINT_MAX];
-    muster_status_t status; /* what it would be if it were the last */
+    muster_status_t status;
     char why[200];
-    bool hopeless; /* another attempt would end the same way */
-} attempt_t;
+} connector_t;
 
-static int fail_attempt(attempt_t *attempt, int fd, muster_status_t status, bool hopeless,
-                        const char *why)
+/* ---- One address ----------------------------------------------------------------------------- */
+
+static void fail_target(connector_t *connector, target_t *target, muster_status_t status,
+                        bool hopeless, const char *why)
 {
-    if (fd >= 0)
-        boot_fork_close(fd);
-    attempt->status = status;
-    attempt->hopeless = hopeless;
-    snprintf(attempt->why, sizeof attempt->why, "%s", why);
-    return -1;
+    if (target->fd >= 0) {
+        boot_fork_close(target->fd);
+        target->fd = -1;
+        connector->open--;
+        if (connector->next > 0)
+            connector->due = boot_now();
+    }
+    target->hopeless = hopeless;
+    if (connector->failed_hopelessly && !hopeless)
+        return;
+    connector->failed = true;
+    connector->failed_hopelessly = hopeless;
+    connector->status = status;
+    boot_format_endpoint(target->address, connector->endpoint);
+    snprintf(connector->why, sizeof connector->why, "%s", why);
 }
 
-static int fail_system(attempt_t *attempt, int fd, int reason)
+static void fail_system(connector_t *connector, target_t *target, int reason)
 {
     bool no_way = reason == EHOSTUNREACH || reason == ENETUNREACH || reason == EADDRNOTAVAIL;
-    return fail_attempt(attempt, fd, no_way ? MUSTER_UNREACHABLE : MUSTER_TIMED_OUT, false,
-                        strerror(reason));
+    fail_target(connector, target, no_way ? MUSTER_UNREACHABLE : MUSTER_TIMED_OUT, false,
+                strerror(reason));
 }
 
-/* A connected descriptor, or -1. */
-static int connect_to(attempt_t *attempt, const struct addrinfo *address, int64_t until)
+static void fail_handshake(connector_t *connector, target_t *target)
 {
-    int fd = boot_fork_socket(address->ai_family);
-    int one = 1, error = 0;
-    socklen_t size = sizeof error;
-    if (fd < 0)
-        return fail_attempt(attempt, -1, MUSTER_ENVIRONMENT, true, strerror(errno));
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0)
-        return fd;
-    if (errno != EINPROGRESS)
-        return fail_system(attempt, fd, errno);
-    struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    for (;;) {
-        int wait = boot_milliseconds_until(until);
-        int count = poll(&ready, 1, wait);
-        if (count > 0)
-            break;
-        if (count < 0 && errno != EINTR)
-            return fail_system(attempt, fd, errno);
-        if (wait == 0)
-            return fail_attempt(attempt, fd, MUSTER_TIMED_OUT, false, "no answer");
-    }
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        error = errno;
-    return error == 0 ? fd : fail_system(attempt, fd, error);
-}
-
-static int fail_handshake(attempt_t *attempt, int fd, const handshake_t *handshake)
-{
-    char why[sizeof attempt->why];
+    char why[sizeof connector->why];
+    const handshake_t *handshake = &target->handshake;
     switch (handshake->status) {
     case MUSTER_VERSION_MISMATCH:
         snprintf(why, sizeof why, "rank 0 speaks version %u of the control protocol, this rank %u",
@@ -177,35 +102,165 @@ static int fail_handshake(attempt_t *attempt, int fd, const handshake_t *handsha
         snprintf(why, sizeof why, "%s", muster_status_text(handshake->status));
         break;
     }
-    return fail_attempt(attempt, fd, handshake->status, true, why);
+    fail_target(connector, target, handshake->status, true, why);
 }
 
-/* Shows the secret and sees it shown; the descriptor, or -1. */
-static int shake_hands(boot_t *boot, attempt_t *attempt, int fd, int64_t until)
+static void begin_target(connector_t *connector, target_t *target, int64_t now)
 {
-    handshake_t handshake;
+    const struct addrinfo *address = target->address;
+    int fd = boot_fork_socket(address->ai_family);
+    if (fd < 0) {
+        fail_target(connector, target, MUSTER_ENVIRONMENT, true, strerror(errno));
+        return;
+    }
+    target->fd = fd;
+    target->connected = false;
+    target->begun = now;
+    connector->open++;
+    connector->due = now + NEXT_TIME;
+    if (connect(fd, address->ai_addr, address->ai_addrlen) != 0 && errno != EINPROGRESS)
+        fail_system(connector, target, errno);
+}
+
+/* The connection is there, or has failed. */
+static bool finish_connecting(connector_t *connector, target_t *target)
+{
+    boot_t *boot = connector->boot;
+    int error = 0;
+    socklen_t size = sizeof error;
     handshake_identity_t identity;
     uint8_t nonce[HANDSHAKE_NONCE_SIZE];
-    const uint8_t *unsent;
+    if (getsockopt(target->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        error = errno;
+    if (error != 0) {
+        fail_system(connector, target, error);
+        return false;
+    }
+    boot_prepare_socket(target->fd);
     randombytes_buf(nonce, sizeof nonce);
     boot_identify(boot, boot->rank, &identity);
-    handshake_connect(&handshake, &identity, BOOT_HUB_NUMBER, nonce);
-    for (;;) {
-        boot_move_t move = boot_move_handshake(fd, &handshake);
-        if (move == BOOT_MOVE_MADE)
-            break;
-        if (move == BOOT_MOVE_BROKEN) {
-            return fail_attempt(attempt, fd, MUSTER_TIMED_OUT, false, "the connection was closed");
-        }
-        int wait = boot_milliseconds_until(until);
-        struct pollfd ready = {.fd = fd, .events = POLLIN};
-        if (handshake_output(&handshake, &unsent) > 0)
-            ready.events |= POLLOUT;
-        if (wait == 0)
-            return fail_attempt(attempt, fd, MUSTER_TIMED_OUT, false, "no answer");
-        poll(&ready, 1, wait);
+    handshake_connect(&target->handshake, &identity, BOOT_HUB_NUMBER, nonce);
+    target->connected = true;
+    if (connector->next > 0 && connector->due < target->begun + ANSWER_TIME)
+        connector->due = target->begun + ANSWER_TIME;
+    return true;
+}
+
+/* true: each has shown the secret to the other. */
+static bool advance_target(connector_t *connector, target_t *target)
+{
+    if (!target->connected && !finish_connecting(connector, target))
+        return false;
+    switch (boot_move_handshake(target->fd, &target->handshake)) {
+    case BOOT_MOVE_WAITS:
+        return false;
+    case BOOT_MOVE_BROKEN:
+        fail_target(connector, target, MUSTER_TIMED_OUT, false, "the connection was closed");
+        return false;
+    case BOOT_MOVE_MADE:
+        break;
     }
-    return handshake.state == HANDSHAKE_DONE ? fd : fail_handshake(attempt, fd, &handshake);
+    if (target->handshake.state == HANDSHAKE_DONE)
+        return true;
+    fail_handshake(connector, target);
+    return false;
+}
+
+/* ---- All of them ----------------------------------------------------------------------------- */
+
+/* Whether there is a place for one more; otherwise due says when. */
+static bool make_place(connector_t *connector, int64_t now)
+{
+    target_t *oldest = NULL;
+    if (connector->open < TRIES_MAX)
+        return true;
+    for (size_t i = 0; i < connector->count; i++) {
+        target_t *target = &connector->targets[i];
+        if (target->fd >= 0 && (oldest == NULL || target->begun < oldest->begun))
+            oldest = target;
+    }
+    if (now - oldest->begun >= GIVE_WAY_TIME) {
+        fail_target(connector, oldest, MUSTER_TIMED_OUT, false, "no answer");
+        return true;
+    }
+    connector->due = oldest->begun + GIVE_WAY_TIME;
+    return false;
+}
+
+/* Whether its turn is used: it is not being tried, or has been for too long. */
+static bool is_idle(connector_t *connector, target_t *target, int64_t now)
+{
+    if (target->fd < 0)
+        return true;
+    /* Rank 0 may be slow; where there is no other address, it is the one. */
+    if (now - target->begun < ADDRESS_TIME || (target->connected && connector->count == 1))
+        return false;
+    fail_target(connector, target, MUSTER_TIMED_OUT, false, "no answer");
+    return true;
+}
+
+static void begin_due(connector_t *connector, int64_t now)
+{
+    while (connector->due <= now) {
+        if (connector->next == connector->count) {
+            connector->next = 0;
+            connector->due = now + connector->pause;
+            connector->pause =
+                connector->pause * 2 < PAUSE_MOST ? connector->pause * 2 : PAUSE_MOST;
+            return;
+        }
+        target_t *target = &connector->targets[connector->next];
+        bool idle = is_idle(connector, target, now);
+        if (idle && !make_place(connector, now))
+            return;
+        connector->next++;
+        if (idle)
+            begin_target(connector, target, now);
+    }
+}
+
+/* Waits for one of them to move. One that has come to a good end, or NULL. */
+static target_t *await_target(connector_t *connector, int64_t deadline_ns)
+{
+    struct pollfd ready[TRIES_MAX];
+    target_t *targets[TRIES_MAX];
+    const uint8_t *unsent;
+    nfds_t count = 0;
+    for (size_t i = 0; i < connector->count && count < TRIES_MAX; i++) {
+        target_t *target = &connector->targets[i];
+        if (target->fd < 0)
+            continue;
+        bool writes = !target->connected || handshake_output(&target->handshake, &unsent) > 0;
+        ready[count] = (struct pollfd){.fd = target->fd, .events = writes ? POLLOUT : POLLIN};
+        targets[count++] = target;
+    }
+    int64_t until = connector->due < deadline_ns ? connector->due : deadline_ns;
+    if (poll(ready, count, boot_milliseconds_until(until)) <= 0)
+        return NULL;
+    for (nfds_t i = 0; i < count; i++) {
+        if (ready[i].revents != 0 && advance_target(connector, targets[i]))
+            return targets[i];
+    }
+    return NULL;
+}
+
+static void stop_trying(connector_t *connector)
+{
+    for (size_t i = 0; i < connector->count; i++) {
+        if (connector->targets[i].fd >= 0)
+            boot_fork_close(connector->targets[i].fd);
+        connector->targets[i].fd = -1;
+    }
+    connector->open = 0;
+}
+
+static bool all_are_hopeless(const connector_t *connector)
+{
+    for (size_t i = 0; i < connector->count; i++) {
+        if (!connector->targets[i].hopeless)
+            return false;
+    }
+    return true;
 }
 
 /* ---- Until it is there ----------------------------------------------------------------------- */
@@ -214,77 +269,83 @@ static int shake_hands(boot_t *boot, attempt_t *attempt, int fd, int64_t until)
  * IN_PROGRESS: try again. A hub that closes without an answer is one that this rank has left
  * before, and that has not ended yet.
  */
-static muster_status_t join_at(boot_t *boot, const struct addrinfo *address, bool only,
-                               int64_t deadline_ns, attempt_t *attempt, muster_failure_t *failure)
+static muster_status_t join_at(connector_t *connector, target_t *target, int64_t deadline_ns,
+                               muster_failure_t *failure)
 {
-    int64_t until = boot_now() + ADDRESS_TIME;
-    if (only || until > deadline_ns)
-        until = deadline_ns;
-    boot_format_endpoint(address, attempt->endpoint);
-    int fd = connect_to(attempt, address, until);
-    if (fd >= 0)
-        fd = shake_hands(boot, attempt, fd, until);
-    if (fd < 0)
-        return MUSTER_IN_PROGRESS;
-    boot_prepare_socket(fd);
+    boot_t *boot = connector->boot;
+    int fd = target->fd;
+    target->fd = -1;
+    stop_trying(connector);
     if (!boot_link_open(&boot->link, fd, CONTROL_FRAME_MAX)) {
         return boot_fail(failure, MUSTER_NO_MEMORY, MUSTER_NO_RANK, "out of memory");
     }
     muster_status_t status = boot_join(boot, "rank 0", deadline_ns, failure);
+    if (status == MUSTER_OK && !boot_watch(boot)) {
+        return boot_fail(failure, MUSTER_ENVIRONMENT, MUSTER_NO_RANK,
+                         "cannot watch the connection to rank 0: %s", strerror(errno));
+    }
     if (status != MUSTER_PEER_LOST)
         return status;
-    fail_attempt(attempt, -1, MUSTER_TIMED_OUT, false, "rank 0 has closed the connection");
+    fail_target(connector, target, MUSTER_TIMED_OUT, false, "rank 0 has closed the connection");
     boot_link_close(&boot->link, true);
+    connector->next = connector->count; /* the pass is over */
+    connector->due = boot_now();
     return MUSTER_IN_PROGRESS;
 }
 
-static muster_status_t fail_connect(const attempt_t *attempt, muster_failure_t *failure)
+static muster_status_t fail_connect(connector_t *connector, muster_failure_t *failure)
 {
-    boot_fail(failure, attempt->status, 0,
-              "rank 0 was not reached at %s (MASTER_ADDR, MASTER_PORT): %s", attempt->endpoint,
-              attempt->why);
-    if (failure != NULL && attempt->status == MUSTER_TIMED_OUT) {
+    for (size_t i = 0; i < connector->count && !connector->failed; i++) {
+        if (connector->targets[i].fd >= 0)
+            fail_target(connector, &connector->targets[i], MUSTER_TIMED_OUT, false, "no answer");
+    }
+    char others[64] = "";
+    if (connector->count > 1)
+        snprintf(others, sizeof others, ", nor at %zu other addresses", connector->count - 1);
+    boot_fail(failure, connector->status, 0,
+              "rank 0 was not reached at %s (MASTER_ADDR, MASTER_PORT): %s%s", connector->endpoint,
+              connector->why, others);
+    if (failure != NULL && connector->status == MUSTER_TIMED_OUT) {
         failure->range_count = 1;
         failure->missing[0] = (muster_rank_range_t){0, 0};
     }
-    return attempt->status;
+    return connector->status;
 }
 
-static void pause_for(int64_t time, int64_t deadline_ns)
+static muster_status_t connect_until(connector_t *connector, int64_t deadline_ns,
+                                     muster_failure_t *failure)
 {
-    int64_t left = deadline_ns - boot_now();
-    if (time > left)
-        time = left;
-    if (time <= 0)
-        return;
-    struct timespec pause = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
-    nanosleep(&pause, NULL);
+    for (;;) {
+        int64_t now = boot_now();
+        begin_due(connector, now);
+        target_t *target = await_target(connector, deadline_ns);
+        if (target != NULL) {
+            muster_status_t status = join_at(connector, target, deadline_ns, failure);
+            if (status != MUSTER_IN_PROGRESS)
+                return status;
+        }
+        /* Of this version it is proven that it is rank 0's. */
+        bool other_version =
+            connector->failed_hopelessly && connector->status == MUSTER_VERSION_MISMATCH;
+        if (other_version || all_are_hopeless(connector) || boot_now() >= deadline_ns)
+            return fail_connect(connector, failure);
+    }
 }
 
 muster_status_t boot_connect(boot_t *boot, const boot_place_t *place, int64_t deadline_ns,
                              muster_failure_t *failure)
 {
-    bool only = place->found->ai_next == NULL;
-    attempt_t attempt = {.status = MUSTER_TIMED_OUT};
-    for (int64_t pause = PAUSE_LEAST;; pause = pause * 2 < PAUSE_MOST ? pause * 2 : PAUSE_MOST) {
-        bool hopeless = true;
-        for (const struct addrinfo *address = place->found; address != NULL;
-             address = address->ai_next) {
-            muster_status_t status = join_at(boot, address, only, deadline_ns, &attempt, failure);
-            if (status != MUSTER_IN_PROGRESS) {
-                if (status != MUSTER_OK)
-                    return status;
-                if (boot_watch(boot))
-                    return MUSTER_OK;
-                return boot_fail(failure, MUSTER_ENVIRONMENT, MUSTER_NO_RANK,
-                                 "cannot watch the connection to rank 0: %s", strerror(errno));
-            }
-            hopeless = hopeless && attempt.hopeless;
-            if (attempt.hopeless && attempt.status == MUSTER_VERSION_MISMATCH)
-                break;
-        }
-        if (hopeless || boot_now() >= deadline_ns)
-            return fail_connect(&attempt, failure);
-        pause_for(pause, deadline_ns);
-    }
+    connector_t connector = {.boot = boot, .status = MUSTER_TIMED_OUT, .pause = PAUSE_LEAST};
+    for (const struct addrinfo *address = place->found; address != NULL; address = address->ai_next)
+        connector.count++;
+    connector.targets = calloc(connector.count, sizeof *connector.targets);
+    if (connector.targets == NULL)
+        return boot_fail(failure, MUSTER_NO_MEMORY, MUSTER_NO_RANK, "out of memory");
+    size_t i = 0;
+    for (const struct addrinfo *address = place->found; address != NULL; address = address->ai_next)
+        connector.targets[i++] = (target_t){.address = address, .fd = -1};
+    muster_status_t status = connect_until(&connector, deadline_ns, failure);
+    stop_trying(&connector);
+    free(connector.targets);
+    return status;
 }

@@ -67,7 +67,10 @@ boot_move_t boot_move_handshake(int fd, handshake_t *handshake);
 /* Rank 0: listens. */
 muster_status_t boot_hub_open(boot_t *boot, const boot_place_t *place, muster_failure_t *failure);
 
-/* The others: connect, again and again until the deadline, and join. */
+/*
+ * The others: connect, again and again until the deadline, and join. All of the place's addresses
+ * are tried, however many: the next one after 250 ms while the ones before go on, eight at once.
+ */
 muster_status_t boot_connect(boot_t *boot, const boot_place_t *place, int64_t deadline_ns,
                              muster_failure_t *failure);
 
