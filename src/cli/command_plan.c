@@ -1,6 +1,8 @@
 /* muster plan: which schedules come into question for an operation, and what they would cost. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -405,26 +407,47 @@ static void print_json(const plan_options_t *options, const select_candidate_t *
 
 /* ---- As a drawing ---------------------------------------------------------------------------- */
 
-static int draw_svg(const plan_options_t *options, const select_plan_t *plan)
+/* dot reads the graph from a pipe. */
+static int start_dot(const char *path, pid_t *child, FILE **graph)
 {
     extern char **environ;
-    char path[] = "/tmp/muster-plan-XXXXXX";
-    int descriptor = mkstemp(path), status = -1;
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    if (file == NULL || !plan_draw(file, &options->question, plan) || fclose(file) != 0) {
-        fprintf(stderr, "muster plan: cannot write the graph: %s\n", strerror(errno));
-        return EXIT_FAILURE;
-    }
-    char *arguments[] = {"dot", "-Tsvg", "-o", (char *)(uintptr_t)options->svg, path, NULL};
+    char *arguments[] = {"dot", "-Tsvg", "-o", (char *)(uintptr_t)path, NULL};
+    posix_spawn_file_actions_t actions;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    int error = posix_spawnp(child, "dot", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[0]);
+    *graph = error == 0 ? fdopen(ends[1], "w") : NULL;
+    if (*graph == NULL)
+        close(ends[1]);
+    return error;
+}
+
+static int draw_svg(const plan_options_t *options, const select_plan_t *plan)
+{
+    FILE *graph = NULL;
     pid_t child;
-    int error = posix_spawnp(&child, "dot", NULL, NULL, arguments, environ);
-    if (error != 0)
+    int status = -1;
+    signal(SIGPIPE, SIG_IGN); /* dot may end early, and says why itself */
+    int error = start_dot(options->svg, &child, &graph);
+    if (error != 0) {
         fprintf(stderr, "muster plan: Graphviz's dot cannot be run: %s; --dot prints the graph\n",
                 strerror(error));
-    else if (waitpid(child, &status, 0) != child || status != 0)
-        fprintf(stderr, "muster plan: dot failed\n");
-    unlink(path);
-    return error == 0 && status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return EXIT_FAILURE;
+    }
+    bool drawn = graph != NULL && plan_draw(graph, &options->question, plan);
+    if (graph != NULL)
+        fclose(graph);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (drawn && status == 0)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "muster plan: %s could not be drawn\n", options->svg);
+    return EXIT_FAILURE;
 }
 
 int command_plan(int count, char **arguments)

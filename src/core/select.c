@@ -52,7 +52,7 @@ static uint64_t select_round_cost(const schedule_figures_t *figures, const sched
     bool between = round->messages_between > 0;
     const select_link_t *in = &parameters->inside, *out = &parameters->between;
     uint64_t inside_messages = round->messages - round->messages_between;
-    /* Sending and receiving take turns on a rank: what is larger counts, plus the other's latency. */
+    /* A rank sends and receives at once: what is more counts. */
     uint64_t handled = select_larger(round->messages, round->received);
     uint64_t busy = select_add(select_times(inside_messages, in->message),
                                select_times(round->messages_between, out->message));
