@@ -138,7 +138,8 @@ static bool scan_number(scan_t *scan, radix_fault_t missing, uint64_t *number)
             return scan_refuse(scan, start, RADIX_FAULT_DIGITS);
         *number = *number * 10 + digit;
     }
-    return true;
+    /* Before anybody wonders what the number is: it may go on behind the blank. */
+    return !is_blank(scan_peek(scan)) || scan_refuse_here(scan, RADIX_FAULT_BLANK);
 }
 
 /* ---- Reading a value ------------------------------------------------------------------------- */

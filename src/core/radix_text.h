@@ -1,14 +1,14 @@
 /*
  * The text of a radix setting, and the table it stands for (C605). One grammar for everything:
  *
- *     table   = entry *("," entry)                 32 entries, 4095 bytes at most
- *     entry   = part *(":" part)                   one value; a range and a memory list if wanted
- *     part    = value | range | memory *("^" memory)         in any order
- *     value   = "auto" | ["=" | "~"] factor *("x" factor) ["@" ("near" | "far")]
- *     factor  = "node" | 2 to 65535
- *     range   = size "-" size                      both ends included, of the total message size
- *     size    = "inf" | number ["K" | "M" | "G" | "T"]       bytes; powers of 1024; or small letters
- *     memory  = "host" | "cuda" | ...              RADIX_MEMORY_LIST
+ *     table  = entry *("," entry)             32 entries, 4095 bytes at most
+ *     entry  = part *(":" part)               one value; a range and a memory list if wanted
+ *     part   = value | range | memory *("^" memory)    in any order
+ *     value  = "auto" | ["=" | "~"] factor *("x" factor) ["@" ("near" | "far")]
+ *     factor = "node" | 2 to 65535
+ *     range  = size "-" size                  both ends included, of the total message size
+ *     size   = "inf" | number ["K" | "M" | "G" | "T"]    bytes, powers of 1024; k m g t as well
+ *     memory = "host" | "cuda" | ...          RADIX_MEMORY_LIST
  *
  *     0-4K:host:8x6,4K-inf:cuda:4,auto
  *
