@@ -88,7 +88,7 @@ static void fail_handshake(connector_t *connector, target_t *target)
     const handshake_t *handshake = &target->handshake;
     switch (handshake->status) {
     case MUSTER_VERSION_MISMATCH:
-        snprintf(why, sizeof why, "rank 0 speaks version %u of the control protocol, this rank %u",
+        snprintf(why, sizeof why, "rank 0 speaks version %u of the protocol, this rank version %u",
                  handshake->peer_version, handshake->version);
         break;
     case MUSTER_NOT_AUTHENTICATED:

@@ -180,7 +180,7 @@ static void answer_join(boot_t *boot, guest_t *guest, const control_message_t *j
     if (join->version != CONTROL_VERSION) {
         refusal.status = MUSTER_VERSION_MISMATCH;
         snprintf(refusal.text, sizeof refusal.text,
-                 "rank 0 speaks version %d of the control protocol, rank %" PRIu32
+                 "rank 0 speaks version %d of the protocol, rank %" PRIu32
                  " version %" PRIu32,
                  CONTROL_VERSION, guest->rank, join->version);
         refuse(guest, &refusal);

@@ -32,8 +32,13 @@
 #define MUSTER_CORE_CONTROL_H
 
 #include "core/status.h"
+#include "core/wire.h"
 
-#define CONTROL_VERSION 1
+/*
+ * One version for all conversations of a job: ranks that join each other understand each other's
+ * messages, so whatever changes, here or there, raises WIRE_VERSION.
+ */
+#define CONTROL_VERSION WIRE_VERSION
 #define CONTROL_HEADER_SIZE 8
 #define CONTROL_PAYLOAD_MAX 65536
 #define CONTROL_FRAME_MAX (CONTROL_HEADER_SIZE + CONTROL_PAYLOAD_MAX)

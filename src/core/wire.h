@@ -21,6 +21,7 @@
 
 #include "core/call.h"
 
+/* Raised with every change of these bytes, of core/control.h, or of how ranks choose schedules. */
 #define WIRE_VERSION 2
 #define WIRE_HEADER_SIZE 72
 #define WIRE_PAYLOAD_MAX ((uint64_t)1 << 46)

@@ -210,7 +210,7 @@ static void join(launcher_connection_t *connection, const control_message_t *mes
     if (message->version != CONTROL_VERSION) {
         refusal.status = MUSTER_VERSION_MISMATCH;
         snprintf(refusal.text, sizeof refusal.text,
-                 "the launcher speaks version %d of the control protocol, rank %u version %u",
+                 "the launcher speaks version %d of the protocol, rank %u version %u",
                  CONTROL_VERSION, rank->rank, message->version);
         refuse(connection, &refusal);
         return;

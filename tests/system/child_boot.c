@@ -6,7 +6,8 @@
  * That rank does ACTION at STEP. Steps: begin, opened, exchanged, left. Actions: kill (itself, by
  * SIGKILL; the default), exit (with 3), stop (waits for ever), quit (closes without leaving, and
  * goes on living), fork (a child uses what is not its own, and ends), garbage (sends nonsense
- * through the launcher's door, and goes on), version (joins with a version there is not, and ends).
+ * through the launcher's door, and goes on), version (joins as a rank whose messages have the
+ * version before this one, and ends).
  *
  * CHILD_TIMEOUT_MS is the time for start-up (10000). With CHILD_STAYS a rank stays until it has
  * heard of all others' end or of a loss, or, where it is "all", of all others' end; with CHILD_JOBS
@@ -90,7 +91,7 @@ static _Noreturn void join_as_other_version(void)
     uint8_t bytes[CONTROL_FRAME_MAX];
     size_t length = 0, used = 0;
     int fd = knock();
-    control_message_t message = {.kind = CONTROL_JOIN, .version = 99};
+    control_message_t message = {.kind = CONTROL_JOIN, .version = WIRE_VERSION - 1};
     control_encode(&message, bytes);
     ssize_t got = send(fd, bytes, control_size(&message), MSG_NOSIGNAL);
     while (got > 0 && (got = recv(fd, bytes + length, sizeof bytes - length, 0)) > 0) {
