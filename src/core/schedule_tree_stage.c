@@ -2,6 +2,13 @@
 #include "core/schedule_tree_stage.h"
 
 #include "core/assertion.h"
+#include "core/schedule_edges.h"
+
+static void schedule_raise(uint64_t *most, uint64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
 
 static uint64_t schedule_stage_blocks(const schedule_plan_t *plan, const schedule_stage_t *stage,
                                       split_part_t part)
@@ -15,162 +22,45 @@ static uint64_t schedule_stage_blocks(const schedule_plan_t *plan, const schedul
 
 /* ---- A pass, edge by edge -------------------------------------------------------------------- */
 
-/* A level's round, and what the host that is being passed has sent in it so far. */
-typedef struct schedule_level_round {
-    schedule_round_t round;
-    uint32_t host;
-    uint64_t host_blocks;
-} schedule_level_round_t;
-
 typedef struct schedule_frame {
     split_part_t range;
-    uint32_t part, count;                                        /* the next part, and how many */
-    uint64_t messages, blocks, messages_between, blocks_between; /* of its edges so far */
+    uint32_t part, count; /* the next part, and how many */
 } schedule_frame_t;
 
-typedef struct schedule_pass {
-    const schedule_plan_t *plan;
-    const schedule_stage_t *stage;
-    schedule_figures_t *figures;
-    uint32_t known_host; /* of the last rank that was asked for */
-    uint32_t depth;      /* levels seen */
-    schedule_frame_t frames[SPLIT_PATH_MAX];
-    schedule_level_round_t levels[SPLIT_PATH_MAX];
-} schedule_pass_t;
-
-static void schedule_raise(uint64_t *most, uint64_t value)
+static schedule_frame_t schedule_plan_frame(const schedule_plan_t *plan, split_part_t range)
 {
-    if (value > *most)
-        *most = value;
-}
-
-/* Ranks are asked for in order, mostly. */
-static uint32_t schedule_pass_host(schedule_pass_t *pass, uint32_t rank)
-{
-    const schedule_hosts_t *hosts = pass->plan->request->hosts;
-    if (hosts == NULL)
-        return 0;
-    if (rank < hosts->first[pass->known_host] || rank >= hosts->first[pass->known_host + 1])
-        pass->known_host = schedule_host_of(pass->plan->request, rank);
-    return pass->known_host;
-}
-
-/* Senders of a level come in the order of their ranks, and so of their hosts. */
-static void schedule_pass_leaves_host(schedule_level_round_t *level, uint32_t host, uint64_t blocks)
-{
-    if (level->host != host) {
-        level->host = host;
-        level->host_blocks = 0;
-    }
-    level->host_blocks += blocks;
-    schedule_raise(&level->round.host_blocks_between, level->host_blocks);
-}
-
-static uint32_t schedule_pass_leader(const schedule_pass_t *pass, const schedule_frame_t *frame)
-{
-    return pass->plan->flat ? pass->stage->centre : frame->range.left;
-}
-
-static void schedule_pass_edge(schedule_pass_t *pass, schedule_frame_t *frame, uint32_t depth,
-                               split_part_t part)
-{
-    schedule_level_round_t *level = &pass->levels[depth];
-    uint64_t blocks = schedule_stage_blocks(pass->plan, pass->stage, part);
-    uint32_t leader_host = schedule_pass_host(pass, schedule_pass_leader(pass, frame));
-    uint32_t member_host = schedule_pass_host(pass, part.left);
-    bool between = leader_host != member_host;
-    frame->messages += 1;
-    frame->blocks += blocks;
-    if (between) {
-        frame->messages_between += 1;
-        frame->blocks_between += blocks;
-    }
-    if (pass->stage->kind == SCHEDULE_STAGE_DOWN)
-        return;
-    schedule_raise(&level->round.messages, 1);
-    schedule_raise(&level->round.blocks, blocks);
-    if (between) {
-        schedule_raise(&level->round.messages_between, 1);
-        schedule_raise(&level->round.blocks_between, blocks);
-        schedule_pass_leaves_host(level, member_host, blocks);
-    }
-}
-
-static void schedule_pass_group_ends(schedule_pass_t *pass, const schedule_frame_t *frame,
-                                     uint32_t depth)
-{
-    schedule_figures_t *figures = pass->figures;
-    schedule_level_round_t *level = &pass->levels[depth];
-    figures->messages += frame->messages;
-    figures->blocks += frame->blocks;
-    figures->messages_between += frame->messages_between;
-    figures->blocks_between += frame->blocks_between;
-    if (frame->messages > 0)
-        level->round.times = 1;
-    if (pass->stage->kind == SCHEDULE_STAGE_UP) {
-        schedule_raise(&level->round.received, frame->messages);
-        if (pass->stage->reduces)
-            schedule_raise(&level->round.reduced, frame->messages * pass->stage->width);
-        return;
-    }
-    schedule_raise(&level->round.messages, frame->messages);
-    schedule_raise(&level->round.blocks, frame->blocks);
-    schedule_raise(&level->round.messages_between, frame->messages_between);
-    schedule_raise(&level->round.blocks_between, frame->blocks_between);
-    schedule_raise(&level->round.received, frame->messages > 0);
-    if (pass->stage->reduces)
-        schedule_raise(&level->round.reduced, frame->messages * pass->stage->width);
-    if (frame->messages_between > 0)
-        schedule_pass_leaves_host(level,
-                                  schedule_pass_host(pass, schedule_pass_leader(pass, frame)),
-                                  frame->blocks_between);
-}
-
-static schedule_frame_t schedule_pass_frame(const schedule_pass_t *pass, split_part_t range)
-{
-    return (schedule_frame_t){.range = range, .count = split_count(range.size, pass->plan->arity)};
+    return (schedule_frame_t){.range = range, .count = split_count(range.size, plan->arity)};
 }
 
 /* Groups of one level are met from left to right. */
-static void schedule_pass_walk(schedule_pass_t *pass)
-{
-    const schedule_stage_t *stage = pass->stage;
-    uint32_t depth = 0;
-    pass->frames[0] = schedule_pass_frame(pass, (split_part_t){0, pass->plan->size});
-    for (;;) { /* each turn passes a part or leaves a group */
-        schedule_frame_t *frame = &pass->frames[depth];
-        if (depth >= pass->depth)
-            pass->depth = depth + 1;
-        if (frame->part == frame->count) {
-            if (depth >= stage->top)
-                schedule_pass_group_ends(pass, frame, depth);
-            if (depth-- == 0)
-                return;
-            continue;
-        }
-        split_part_t part = split_part(frame->range.size, pass->plan->arity, frame->part++);
-        part.left += frame->range.left;
-        if (depth >= stage->top && part.left != schedule_pass_leader(pass, frame) &&
-            part.left != stage->except)
-            schedule_pass_edge(pass, frame, depth, part);
-        if (part.size > 1) {
-            MUSTER_ASSERT(depth + 1 < SPLIT_PATH_MAX);
-            pass->frames[++depth] = schedule_pass_frame(pass, part);
-        }
-    }
-}
-
 static void schedule_plan_pass(const schedule_plan_t *plan, const schedule_stage_t *stage,
                                schedule_figures_t *figures)
 {
-    schedule_pass_t pass = {.plan = plan, .stage = stage, .figures = figures};
-    for (uint32_t level = 0; level < SPLIT_PATH_MAX; ++level)
-        pass.levels[level].host = SPLIT_NONE;
-    schedule_pass_walk(&pass);
-    for (uint32_t i = 0; i < pass.depth; ++i) {
-        bool up = stage->kind == SCHEDULE_STAGE_UP;
-        schedule_figures_add(figures, pass.levels[up ? pass.depth - 1 - i : i].round);
+    schedule_edges_t edges;
+    schedule_frame_t frames[SPLIT_PATH_MAX];
+    uint32_t depth = 0;
+    schedule_edges_begin(&edges, plan->request, stage->kind == SCHEDULE_STAGE_DOWN,
+                         stage->reduces ? stage->width : 0);
+    frames[0] = schedule_plan_frame(plan, (split_part_t){0, plan->size});
+    for (;;) { /* each turn passes a part or leaves a group */
+        schedule_frame_t *frame = &frames[depth];
+        if (frame->part == frame->count) {
+            if (depth-- == 0)
+                break;
+            continue;
+        }
+        uint32_t leader = plan->flat ? stage->centre : frame->range.left;
+        split_part_t part = split_part(frame->range.size, plan->arity, frame->part++);
+        part.left += frame->range.left;
+        if (depth >= stage->top && part.left != leader && part.left != stage->except)
+            schedule_edges_add(&edges, depth, leader, part.left,
+                               schedule_stage_blocks(plan, stage, part));
+        if (part.size > 1) {
+            MUSTER_ASSERT(depth + 1 < SPLIT_PATH_MAX);
+            frames[++depth] = schedule_plan_frame(plan, part);
+        }
     }
+    schedule_edges_end(&edges, figures);
 }
 
 /* ---- Relay and exchange ---------------------------------------------------------------------- */
