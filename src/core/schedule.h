@@ -190,11 +190,15 @@ typedef muster_status_t (*schedule_builder_t)(const schedule_request_t *request,
  * reduce_scatter(_block).
  * chain: each rank hears from the one before it and tells the one after it; scan, exscan.
  * knomial: a k-nomial tree around the root, of radix factors[0]; all rooted operations.
+ * radix: the request's radix, an exact sequence or a fixed one; barrier, allgather(v),
+ * reduce_scatter(_block) and allreduce of whole vectors. Far first, reductions have to be
+ * commutative.
  */
 muster_status_t schedule_tree(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_direct(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_knomial(const schedule_request_t *request, schedule_t *schedule);
+muster_status_t schedule_radix(const schedule_request_t *request, schedule_t *schedule);
 
 /* Whether they ask for the same schedule; hosts are not looked at. */
 bool schedule_request_is_same(const schedule_request_t *one, const schedule_request_t *other);
