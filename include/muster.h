@@ -774,7 +774,9 @@ MUSTER_API const muster_failure_t *muster_request_failure(const muster_request_t
 
 /*
  * Calls function once when the request completes, from whichever thread makes progress, or at once
- * where it has completed. It may start operations and destroy the request, and must not block.
+ * where it has completed. It may start operations and destroy the request, and must not block. A
+ * test or wait that is under way returns the outcome all the same; an array that is being waited
+ * for has to stay as it is.
  */
 typedef void (*muster_completion_t)(muster_request_t *request, muster_status_t status,
                                     void *argument);

@@ -104,7 +104,10 @@ static muster_request_t *request_obtain(muster_comm_t *comm)
 static void request_recycle(muster_request_t *request)
 {
     muster_comm_t *comm = request->comm;
-    comm_schedule_release(request->cached);
+    request->leaving = request->visitors > 0;
+    if (request->leaving)
+        return;
+    choice_release(request->cached);
     request->cached = NULL;
     buffers_reset(request);
     if (comm->destroyed || comm->engine->shutting_down) {
@@ -114,6 +117,18 @@ static void request_recycle(muster_request_t *request)
         comm->spare = request;
     }
     comm_release(comm);
+}
+
+void request_visit(muster_request_t *request)
+{
+    request->visitors++;
+}
+
+void request_leave(muster_request_t *request)
+{
+    MUSTER_ASSERT(request->visitors > 0);
+    if (--request->visitors == 0 && request->leaving)
+        request_recycle(request);
 }
 
 void request_free(muster_request_t *request)
@@ -147,9 +162,12 @@ static muster_status_t request_prepare(muster_request_t *request)
     }
     request->uniform = request->call.outcome == MUSTER_OUTCOME_UNIFORM;
     request->small = buffers_result(request) <= COMM_SMALL;
-    muster_status_t status =
-        comm_schedule(comm, &request->call, request->arguments.in_place, request->uniform,
-                      request->small, request->send.width, &request->cached);
+    choice_call_t call = {.call = &request->call,
+                          .in_place = request->arguments.in_place,
+                          .uniform = request->uniform,
+                          .small = request->small,
+                          .bytes = request->call.count * request->element};
+    muster_status_t status = choice_schedule(comm, &call, &request->cached);
     if (status != MUSTER_OK)
         return status;
     const schedule_t *schedule = request->schedule = &request->cached->schedule;

@@ -50,8 +50,10 @@ struct muster_request {
     muster_request_t *next, *previous; /* the engine's active list, a queue, or the spare list */
     muster_request_t *next_queued;     /* in the communicator's queue, or among the callbacks */
     request_state_t state;
-    bool owned;     /* a handle points here: else it belongs to a blocking call */
-    bool abandoned; /* the owner has destroyed it while it ran */
+    bool owned;        /* a handle points here: else it belongs to a blocking call */
+    bool abandoned;    /* the owner has destroyed it while it ran */
+    bool leaving;      /* to be recycled when the last visitor has gone */
+    unsigned visitors; /* calls that look at it, though a callback may destroy it meanwhile */
     call_t call;
     uint64_t generation;
     uint64_t given; /* explicit generation asked for, 0: automatic */
@@ -146,6 +148,9 @@ void request_cancel(muster_request_t *request);
 void request_cancel_all(engine_t *engine);
 /* The owner is done with it. */
 void request_release(muster_request_t *request);
+/* Between the two it stays what it is, finished when it was destroyed. */
+void request_visit(muster_request_t *request);
+void request_leave(muster_request_t *request);
 /* Frees a finished or never started one. */
 void request_free(muster_request_t *request);
 /* The engine ends: finishes and frees all of them. */

@@ -12,9 +12,11 @@ muster_status_t muster_test(muster_request_t *request)
         return MUSTER_INVALID_HANDLE;
     engine_t *engine = request->comm->engine;
     engine_lock(engine);
+    request_visit(request);
     if (request->state != REQUEST_FINISHED)
         engine_progress(engine);
     muster_status_t status = request->status;
+    request_leave(request);
     engine_unlock(engine);
     return status;
 }
@@ -25,8 +27,10 @@ muster_status_t muster_wait(muster_request_t *request, muster_timeout_t timeout)
         return MUSTER_INVALID_HANDLE;
     engine_t *engine = request->comm->engine;
     engine_lock(engine);
+    request_visit(request);
     engine_wait(engine, requests_finished, request, engine_deadline(engine, timeout, INT64_MAX));
     muster_status_t status = request->status;
+    request_leave(request);
     engine_unlock(engine);
     return status;
 }
@@ -73,6 +77,21 @@ static engine_t *requests_engine(muster_request_t *const *requests, size_t count
     return engine;
 }
 
+/* With the lock. */
+static void requests_visit_all(muster_request_t *const *requests, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (requests[i])
+            request_visit(requests[i]);
+}
+
+static void requests_leave_all(muster_request_t *const *requests, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (requests[i])
+            request_leave(requests[i]);
+}
+
 muster_status_t muster_wait_any(muster_request_t *const *requests, size_t count,
                                 muster_timeout_t timeout, size_t *index)
 {
@@ -85,10 +104,12 @@ muster_status_t muster_wait_any(muster_request_t *const *requests, size_t count,
     requests_set_t set = {requests, count, 0};
     muster_status_t status = MUSTER_IN_PROGRESS;
     engine_lock(engine);
+    requests_visit_all(requests, count);
     if (engine_wait(engine, requests_any, &set, engine_deadline(engine, timeout, INT64_MAX))) {
         status = requests[set.index]->status;
         *index = set.index;
     }
+    requests_leave_all(requests, count);
     engine_unlock(engine);
     return status;
 }
@@ -105,12 +126,14 @@ muster_status_t muster_wait_all(muster_request_t *const *requests, size_t count,
     requests_set_t set = {requests, count, 0};
     muster_status_t status = MUSTER_IN_PROGRESS;
     engine_lock(engine);
+    requests_visit_all(requests, count);
     if (engine_wait(engine, requests_all, &set, engine_deadline(engine, timeout, INT64_MAX))) {
         status = MUSTER_OK;
         for (size_t i = 0; i < count && status == MUSTER_OK; i++)
             if (requests[i])
                 status = requests[i]->status;
     }
+    requests_leave_all(requests, count);
     engine_unlock(engine);
     return status;
 }

@@ -230,6 +230,58 @@ static void callbacks_after(muster_context_t *context, const void *argument)
     muster_comm_destroy(comm);
 }
 
+typedef struct ending {
+    muster_comm_t *comm; /* to destroy; NULL: to go on with */
+    muster_comm_t *next;
+    muster_request_t *following;
+    muster_status_t status, started;
+} ending_t;
+
+/* Destroys the request, and what it belongs to or starts another in its place. */
+static void end(muster_request_t *request, muster_status_t status, void *argument)
+{
+    ending_t *ending = argument;
+    ending->status = status;
+    if (ending->comm)
+        muster_comm_destroy(ending->comm);
+    muster_request_destroy(request);
+    if (ending->next)
+        ending->started = muster_ibarrier(ending->next, NULL, &ending->following);
+}
+
+/* A callback destroys the request that is being tested or waited for: the call still answers. */
+static void callbacks_that_destroy(muster_context_t *context, const void *argument)
+{
+    const muster_comm_options_t *options = argument;
+    for (int way = 0; way < 8; way++) {
+        muster_comm_t *comm = ranks_comm(context, "callbacks that destroy", *options);
+        ending_t ending = {.comm = way & 1 ? comm : NULL, .next = way & 1 ? NULL : comm};
+        muster_request_t *requests[2] = {NULL, NULL};
+        EXPECT_STATUS(MUSTER_OK, muster_ibarrier(comm, NULL, &requests[0]));
+        EXPECT_STATUS(MUSTER_OK, muster_request_on_complete(requests[0], end, &ending));
+        muster_status_t status = MUSTER_IN_PROGRESS;
+        size_t index = 9;
+        while (status == MUSTER_IN_PROGRESS && way / 2 == 0)
+            status = muster_test(requests[0]);
+        if (way / 2 == 1)
+            status = muster_wait(requests[0], MUSTER_NO_DEADLINE);
+        if (way / 2 == 2)
+            status = muster_wait_any(requests, 2, MUSTER_NO_DEADLINE, &index);
+        if (way / 2 == 3)
+            status = muster_wait_all(requests, 2, MUSTER_NO_DEADLINE);
+        EXPECT_STATUS(MUSTER_OK, status);
+        ranks_meet(context); /* the callback has run where a wait has seen the end before it */
+        muster_progress(context);
+        EXPECT_STATUS(MUSTER_OK, ending.status);
+        if (ending.next) {
+            EXPECT_STATUS(MUSTER_OK, ending.started);
+            EXPECT_STATUS(MUSTER_OK, muster_wait(ending.following, MUSTER_NO_DEADLINE));
+            muster_request_destroy(ending.following);
+            muster_comm_destroy(comm);
+        }
+    }
+}
+
 /* ---- Destroyed while it runs ----------------------------------------------------------------- */
 
 /* It is cancelled for everybody, and its buffers are the caller's again. */
@@ -347,6 +399,7 @@ static const ranks_case_t cases[] = {
     {"one of many, tree", one_of_many, &tree, SOME, RANKS_SIZE(5)},
     {"callbacks, flat", callbacks, &flat, SOME, RANKS_SIZE(2)},
     {"callbacks, tree", callbacks, &tree, SOME, RANKS_SIZE(5)},
+    {"callbacks that destroy", callbacks_that_destroy, &flat, SOME, RANKS_SIZE(2)},
     {"callbacks after", callbacks_after, &flat, FEW, RANKS_SIZE(2)},
     {"destroyed running, flat", destroyed_running, &flat, SOME, RANKS_SIZE(3)},
     {"destroyed running, tree", destroyed_running, &tree, SOME, RANKS_SIZE(5)},
