@@ -537,6 +537,24 @@ START_TEST(cloned_and_released) /* C607 */
 }
 END_TEST
 
+START_TEST(tables_that_differ_are_not_equal)
+{
+    static const char *const texts[] = {
+        "8",           "auto",  "9",     "8@far",      "=8",      "host:8",       "cuda:8",
+        "0-1:8",       "1-2:8", "0-2:8", "0-1:8,auto", "0-1:8,4", "0-1:8,host:4", "0-1:8,cuda:4",
+        "0-1:8,3-4:4",
+    };
+    size_t count = sizeof texts / sizeof *texts;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++) {
+            radix_table_t one, other;
+            REQUIRE(parse(texts[i], strlen(texts[i]), &one, NULL) == MUSTER_OK);
+            REQUIRE(parse(texts[j], strlen(texts[j]), &other, NULL) == MUSTER_OK);
+            REQUIRE(radix_table_equal(&one, &other) == (i == j), "%s, %s", texts[i], texts[j]);
+        }
+}
+END_TEST
+
 START_TEST(printing_is_bounded) /* C607 */
 {
     static const char text[] = "0-4K:host^cuda:=8xnode@far,1K-8K:host:auto,~2x3x5";
@@ -798,6 +816,7 @@ int main(void)
     tcase_add_test(tests, bounds_of_the_whole_text);
     tcase_add_test(tests, the_first_entry_that_fits);
     tcase_add_test(tests, cloned_and_released);
+    tcase_add_test(tests, tables_that_differ_are_not_equal);
     tcase_add_test(tests, printing_is_bounded);
     tcase_add_test(tests, memory_types_have_names);
     tcase_add_test(tests, texts_that_are_nearly_right);
