@@ -62,6 +62,9 @@ typedef struct transport_operations {
      * most TRANSPORT_SPANS_MAX) stay borrowed until SENT with token, unless *done is set true: then
      * they are the caller's again already, and no event follows. Never blocks. A connection is made
      * when the first message needs it.
+     * The buffers may be written before SENT by a caller that has heard, through whomever, that the
+     * peer has been given the whole message (MESSAGE, or RECEIVED at its place): no transport reads
+     * them once that has been told. The memory stays until SENT, and token stays in use.
      * PEER_LOST: the peer is known to be lost, nothing is borrowed. NO_MEMORY: likewise.
      * When a peer is lost with sends under way, LOST comes, and no SENT for them afterwards:
      * their buffers are the caller's from the LOST event on.

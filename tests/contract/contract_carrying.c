@@ -121,6 +121,47 @@ START_TEST(a_payload_that_nobody_wants_is_dropped)
 }
 END_TEST
 
+/* Who hears from another rank that a message has arrived need not wait for SENT to write. */
+START_TEST(a_buffer_is_free_when_the_message_is_known_to_have_arrived)
+{
+    static const size_t lengths[] = {TRANSPORT_INLINE_MAX, TRANSPORT_INLINE_MAX + 1, 1 << 20,
+                                     16 << 20};
+    enum { ROUNDS = 20 };
+    contract_t contract;
+    contract_begin(&contract, 3);
+    contract_rank_t *ranks = contract.ranks;
+    for (uint64_t n = 0; n < (_i == 3 ? 2 : ROUNDS); n++) {
+        contract_buffer_t *buffer = contract_send(&ranks[0], 1, n, lengths[_i], 1 + n % 7);
+        size_t told = contract_count(&ranks[0], TRANSPORT_SENT, 1), passed = 0;
+        int64_t limit = contract_deadline();
+        while (contract_arrived(&ranks[0], 2) == n) {
+            ck_assert(contract_deadline() - limit < INT64_C(60000000000));
+            contract_poll(&ranks[0]);
+            for (uint32_t i = 1; i < 3; i++) {
+                if (contract_poll(&ranks[i]) == NULL)
+                    ranks[i].transport->operations->wait(ranks[i].transport, 100000);
+                if (passed == i - 1 && contract_arrived(&ranks[i], i - 1) == n + 1) {
+                    contract_send(&ranks[i], (i + 1) % 3, n, 0, 0);
+                    passed = i;
+                }
+            }
+        }
+        if (buffer != NULL && contract_count(&ranks[0], TRANSPORT_SENT, 1) == told)
+            memset(buffer->bytes, 0x44, buffer->length);
+        CONTRACT_UNTIL(&contract, ranks[0].sends_under_way == 0);
+        /* And what was received is still what was sent. */
+        for (size_t i = 0; i < ranks[1].count; i++) {
+            const contract_event_t *event = &ranks[1].events[i];
+            const contract_buffer_t *received = event->token;
+            if (event->kind == TRANSPORT_RECEIVED && event->sequence == n)
+                ck_assert(contract_is(n, received->bytes, received->length));
+        }
+    }
+    contract_in_order(&ranks[1], 0, 0, _i == 3 ? 2 : ROUNDS);
+    contract_end(&contract);
+}
+END_TEST
+
 /* When the send is forgotten: before anything went, when its header is there, amid the payload. */
 START_TEST(a_forgotten_send_arrives_all_the_same)
 {
@@ -301,6 +342,7 @@ void contract_add_carrying(TCase *tcase)
     tcase_add_test(tcase, random_traffic_keeps_the_order_of_each_pair);
     tcase_add_test(tcase, many_messages_wait_for_who_does_not_look);
     tcase_add_test(tcase, a_payload_that_nobody_wants_is_dropped);
+    tcase_add_loop_test(tcase, a_buffer_is_free_when_the_message_is_known_to_have_arrived, 0, 4);
     tcase_add_loop_test(tcase, a_forgotten_send_arrives_all_the_same, 0, 4);
     tcase_add_test(tcase, a_forgotten_receive_touches_nothing);
     tcase_add_test(tcase, a_receive_is_forgotten_as_soon_as_it_is_placed);
