@@ -10,17 +10,6 @@
 
 #define COMM_DEFAULT_ARITY 2
 #define COMM_DEFAULT_THRESHOLD 16
-/* From so many bytes a block on, alltoall goes directly instead of through rank 0. */
-#define COMM_DIRECT_BLOCK 512
-/*
- * Where nobody waits for an answer, the root should not send everything by itself: a tree. It sends
- * blocks again, so only up to so many bytes a block. Receiving costs a root less: only from so many
- * ranks on.
- */
-#define COMM_TREE_BLOCK 1024
-#define COMM_STAR_SIZE 16
-/* Up to so many ranks, a scan goes from rank to rank. */
-#define COMM_CHAIN_SIZE 16
 
 static void comm_set_options(muster_comm_t *comm, const muster_comm_options_t *options)
 {
@@ -86,8 +75,7 @@ void comm_free(muster_comm_t *comm)
     }
     for (size_t i = 0; comm->records && i < COMM_RECORDS; i++)
         outcome_free_record(&comm->records[i]);
-    for (size_t i = 0; i < COMM_CACHE; i++)
-        free(comm->cache[i]);
+    choice_free(&comm->choice);
     free(comm->records);
     free(comm->lost);
     free(comm->heard);
@@ -107,7 +95,8 @@ muster_comm_t *comm_prepare(engine_t *engine, size_t name_length, uint32_t size)
     comm->records = calloc(COMM_RECORDS, sizeof *comm->records);
     comm->lost = calloc(GATE_WORDS(size), sizeof *comm->lost);
     comm->heard = calloc(size, sizeof *comm->heard);
-    if (comm->name && comm->members && comm->records && comm->lost && comm->heard)
+    bool choice = choice_prepare(&comm->choice, size);
+    if (choice && comm->name && comm->members && comm->records && comm->lost && comm->heard)
         return comm;
     comm_discard(comm);
     return NULL;
@@ -117,6 +106,7 @@ void comm_discard(muster_comm_t *comm)
 {
     if (!comm)
         return;
+    choice_free(&comm->choice);
     free(comm->records);
     free(comm->lost);
     free(comm->heard);
@@ -138,6 +128,7 @@ void comm_establish(muster_comm_t *comm, const char *name, size_t name_length,
     memcpy(comm->name, name, name_length);
     memcpy(comm->members, members, size * sizeof *members);
     comm_set_options(comm, options);
+    choice_find_hosts(comm);
     comm->timeout = engine->timeout;
     if (options->timeout.kind == 1)
         comm->timeout = options->timeout.milliseconds > INT64_MAX / 2000000
@@ -288,131 +279,6 @@ bool comm_is_lost(const muster_comm_t *comm, uint32_t rank)
 bool comm_is_decider(const muster_comm_t *comm)
 {
     return comm->decider == comm->rank;
-}
-
-/* ---- schedules ---- */
-
-/* The builder, and the tree's arity in the key. */
-static schedule_builder_t comm_choose(const muster_comm_t *comm, const call_t *call,
-                                      schedule_request_t *key, size_t block_bytes)
-{
-    bool uniform = key->uniform, small = key->small;
-    /* Rows are told in carriers, which only trees and stars send. */
-    if (comm->shape != MUSTER_SHAPE_AUTO || comm->size < 2 || call->rows)
-        return schedule_tree;
-    switch (call->operation) {
-    case OPERATION_ALLTOALLV: /* its counts are not known to all, so they cannot be asked */
-        return schedule_direct;
-    case OPERATION_ALLTOALL:
-        return comm->size == 2 || block_bytes >= COMM_DIRECT_BLOCK ? schedule_direct
-                                                                   : schedule_tree;
-    case OPERATION_BROADCAST:
-        if (!uniform && call->root == 0)
-            key->arity = 2;
-        return schedule_tree;
-    case OPERATION_SCATTER:
-        if (!uniform && call->root == 0 && block_bytes <= COMM_TREE_BLOCK)
-            key->arity = 2;
-        return schedule_tree;
-    case OPERATION_GATHER:
-        if (!uniform && call->root == 0 && block_bytes <= COMM_TREE_BLOCK &&
-            comm->size > COMM_STAR_SIZE)
-            key->arity = 2;
-        return schedule_tree;
-    case OPERATION_REDUCE:
-        if (!uniform && call->root == 0 && comm->size > COMM_STAR_SIZE)
-            key->arity = 2;
-        return schedule_tree;
-    case OPERATION_SCAN:
-    case OPERATION_EXSCAN:
-        return !uniform && comm->size <= COMM_CHAIN_SIZE ? schedule_chain : schedule_tree;
-    case OPERATION_BARRIER:
-    case OPERATION_ALLREDUCE:
-    case OPERATION_ALLGATHER:
-    case OPERATION_ALLGATHERV:
-        /*
-         * Two ranks exchange in half a round trip; with a small uniform outcome the star decides on
-         * the way.
-         */
-        return comm->size == 2 && !(uniform && small) ? schedule_direct : schedule_tree;
-    case OPERATION_REDUCE_SCATTER:
-    case OPERATION_REDUCE_SCATTER_BLOCK:
-        return comm->size == 2 ? schedule_direct : schedule_tree;
-    default:
-        return schedule_tree;
-    }
-}
-
-static muster_status_t comm_build(const schedule_request_t *key, schedule_builder_t builder,
-                                  cached_schedule_t **result)
-{
-    schedule_t counted = {0};
-    muster_status_t status = builder(key, &counted);
-    if (status != MUSTER_OK)
-        return status;
-    size_t head = (sizeof(cached_schedule_t) + 15) / 16 * 16;
-    cached_schedule_t *cached = calloc(1, head + schedule_memory(&counted));
-    if (!cached)
-        return MUSTER_NO_MEMORY;
-    cached->key = *key;
-    cached->builder = builder;
-    cached->schedule = counted;
-    schedule_place(&cached->schedule, (uint8_t *)cached + head);
-    status = builder(key, &cached->schedule);
-    MUSTER_ASSERT(status == MUSTER_OK);
-    *result = cached;
-    return MUSTER_OK;
-}
-
-muster_status_t comm_schedule(muster_comm_t *comm, const call_t *call, bool in_place, bool uniform,
-                              bool small, size_t block_bytes, cached_schedule_t **schedule)
-{
-    schedule_request_t key = {.operation = (operation_t)call->operation,
-                              .size = comm->size,
-                              .rank = comm->rank,
-                              .root = call->root,
-                              .arity = comm->arity,
-                              .in_place = in_place,
-                              .initial = call->initial,
-                              .commutative = call->commutative,
-                              .uniform = uniform,
-                              .small = small};
-    schedule_builder_t builder = comm_choose(comm, call, &key, block_bytes);
-    uint64_t now = comm->clock.next;
-    unsigned victim = COMM_CACHE;
-    for (unsigned i = 0; i < COMM_CACHE; i++) {
-        cached_schedule_t *cached = comm->cache[i];
-        if (cached && cached->builder == builder && schedule_request_is_same(&cached->key, &key)) {
-            cached->users++;
-            cached->used = now;
-            *schedule = cached;
-            return MUSTER_OK;
-        }
-        if (!cached || (cached->users == 0 &&
-                        (victim == COMM_CACHE ||
-                         (comm->cache[victim] && cached->used < comm->cache[victim]->used))))
-            victim = i;
-    }
-    muster_status_t status = comm_build(&key, builder, schedule);
-    if (status != MUSTER_OK)
-        return status;
-    (*schedule)->users = 1;
-    (*schedule)->used = now;
-    if (victim < COMM_CACHE) {
-        free(comm->cache[victim]);
-        comm->cache[victim] = *schedule;
-        (*schedule)->cached = true;
-    }
-    return MUSTER_OK;
-}
-
-void comm_schedule_release(cached_schedule_t *schedule)
-{
-    if (!schedule)
-        return;
-    MUSTER_ASSERT(schedule->users > 0);
-    if (--schedule->users == 0 && !schedule->cached)
-        free(schedule);
 }
 
 /* ---- messages ---- */

@@ -9,10 +9,10 @@
 #include "core/generation.h"
 #include "core/schedule.h"
 #include "core/split.h"
+#include "engine/choice.h"
 #include "engine/engine.h"
 
 #define COMM_RECORDS 1024  /* generations whose call and outcome are remembered */
-#define COMM_CACHE 8       /* schedules kept */
 #define COMM_RETIRED_MAX 8 /* communicators that are kept to answer others */
 #define COMM_SMALL 1024    /* a result up to so many bytes is kept with its verdict */
 /*
@@ -80,16 +80,6 @@ typedef struct record {
     early_t **early_end;
 } record_t;
 
-/* A schedule that requests share. */
-typedef struct cached_schedule {
-    schedule_request_t key;
-    schedule_builder_t builder;
-    schedule_t schedule; /* its arrays lie behind this structure */
-    unsigned users;
-    bool cached; /* in the table: else freed with its last user */
-    uint64_t used;
-} cached_schedule_t;
-
 struct muster_comm {
     engine_t *engine;
     muster_comm_t *next;
@@ -114,7 +104,7 @@ struct muster_comm {
     struct muster_request *operations[GENERATION_WINDOW]; /* by generation, started, not finished */
     struct muster_request *queue, *queue_end;             /* waiting for the window */
     struct muster_request *spare;                         /* finished, for the next call */
-    cached_schedule_t *cache[COMM_CACHE];
+    choice_t choice;
 
     uint32_t decider; /* rank; the lowest that is not known to be gone */
     uint64_t *lost;   /* bit by rank: gone */
@@ -194,11 +184,6 @@ bool comm_synchronizes(muster_comm_t *comm, uint64_t generation, generation_mode
 
 bool comm_is_lost(const muster_comm_t *comm, uint32_t rank);
 bool comm_is_decider(const muster_comm_t *comm);
-
-/* The schedule for a call, from the cache or built; held until comm_schedule_release. */
-muster_status_t comm_schedule(muster_comm_t *comm, const call_t *call, bool in_place, bool uniform,
-                              bool small, size_t block_bytes, cached_schedule_t **schedule);
-void comm_schedule_release(cached_schedule_t *schedule);
 
 /* A message of this communicator, about a generation, from its own rank. */
 wire_message_t comm_message(const muster_comm_t *comm, wire_kind_t kind, uint64_t generation,

@@ -101,6 +101,7 @@ muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_ou
     engine->rank = transport->rank;
     engine->size = transport->size;
     engine->timeout = timeout;
+    engine->parameters = select_builtin();
     engine->gone = calloc(engine->size, 1);
     engine->how = calloc(engine->size, sizeof *engine->how);
     engine->spare = calloc(1, sizeof *engine->spare + CONTROL_PAYLOAD_MAX);

@@ -1,0 +1,259 @@
+#include "engine/choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/assertion.h"
+#include "engine/comm.h"
+
+/*
+ * Where nobody waits for an answer, calls back to back follow each other through the ranks, and the
+ * work of the busiest one counts, not the way of one message (docs/DECISIONS.md). Up to so many
+ * bytes a block that is the only cost.
+ */
+#define CHOICE_PIPELINED 1024
+#define CHOICE_STAR_SIZE 16  /* a root that only receives takes so many messages well */
+#define CHOICE_CHAIN_SIZE 16 /* so many ranks scan along a chain */
+#define CHOICE_RAGGED 4096   /* bytes a block are reckoned with where ranks differ */
+
+/* ---- hosts ---- */
+
+static const char *choice_host(const muster_comm_t *comm, uint32_t rank)
+{
+    transport_t *transport = comm->engine->transport;
+    return transport->operations->peer(transport, comm->members[rank])->host;
+}
+
+bool choice_prepare(choice_t *choice, uint32_t size)
+{
+    choice->host_first = malloc(((size_t)size + 1) * sizeof *choice->host_first);
+    return choice->host_first != NULL;
+}
+
+void choice_find_hosts(muster_comm_t *comm)
+{
+    choice_t *choice = &comm->choice;
+    transport_t *transport = comm->engine->transport;
+    uint32_t count = 1;
+    choice->host_first[0] = 0;
+    bool apart = transport && transport->local_ranks < transport->size;
+    for (uint32_t rank = 1; apart && rank < comm->size; rank++)
+        if (strcmp(choice_host(comm, rank), choice_host(comm, rank - 1)) != 0)
+            choice->host_first[count++] = rank;
+    choice->host_first[count] = comm->size;
+    choice->hosts = (schedule_hosts_t){.count = count, .first = choice->host_first};
+}
+
+/* ---- plans ---- */
+
+static select_plan_t choice_tree(uint32_t arity)
+{
+    return (select_plan_t){.family = SCHEDULE_FAMILY_TREE, .arity = arity};
+}
+
+/* Small one-way operations with local outcome. False: the cost model is asked. */
+static bool choice_pipelined(const muster_comm_t *comm, const choice_call_t *call,
+                             select_plan_t *plan)
+{
+    uint32_t root = call->call->root;
+    if (call->uniform || call->bytes > CHOICE_PIPELINED || root != 0)
+        return false;
+    switch (call->call->operation) {
+    case OPERATION_BROADCAST:
+    case OPERATION_SCATTER:
+        *plan = choice_tree(2);
+        return true;
+    case OPERATION_GATHER:
+    case OPERATION_REDUCE:
+        *plan = choice_tree(comm->size > CHOICE_STAR_SIZE ? 2 : comm->size);
+        return true;
+    case OPERATION_SCAN:
+    case OPERATION_EXSCAN:
+        if (comm->size > CHOICE_CHAIN_SIZE)
+            return false;
+        *plan = (select_plan_t){.family = SCHEDULE_FAMILY_CHAIN, .arity = comm->size};
+        return true;
+    default:
+        return false;
+    }
+}
+
+static schedule_request_t choice_request(const muster_comm_t *comm, const choice_call_t *call)
+{
+    return (schedule_request_t){
+        .operation = (operation_t)call->call->operation,
+        .size = comm->size,
+        .rank = comm->rank,
+        .root = call->call->root,
+        .arity = comm->arity,
+        .hosts = comm->choice.hosts.count > 1 ? &comm->choice.hosts : NULL,
+        .initial = call->call->initial,
+        .commutative = call->call->commutative,
+        .uniform = call->uniform,
+        .small = call->small,
+    };
+}
+
+/* The number of bits: sizes of one class have one plan. */
+static uint8_t choice_class(uint64_t bytes)
+{
+    uint8_t class = 0;
+    while (bytes > 0) {
+        class ++;
+        bytes >>= 1;
+    }
+    return class;
+}
+
+static choice_memo_t *choice_remember(choice_t *choice, const choice_memo_t *key)
+{
+    if (!choice->memos)
+        choice->memos = calloc(CHOICE_PLANS, sizeof *choice->memos);
+    if (!choice->memos)
+        return NULL;
+    unsigned place =
+        (key->operation * 7U + key->class * 3U + key->uniform + key->root) % CHOICE_PLANS;
+    return &choice->memos[place];
+}
+
+static bool choice_is_remembered(const choice_memo_t *memo, const choice_memo_t *key)
+{
+    return memo->used && memo->operation == key->operation && memo->uniform == key->uniform &&
+           memo->small == key->small && memo->commutative == key->commutative &&
+           memo->class == key->class && memo->root == key->root;
+}
+
+static muster_status_t choice_by_cost(muster_comm_t *comm, const choice_call_t *call,
+                                      select_plan_t *plan)
+{
+    choice_t *choice = &comm->choice;
+    uint64_t bytes = call->bytes;
+    if (operation_is_ragged((operation_t)call->call->operation))
+        bytes = CHOICE_RAGGED;
+    choice_memo_t key = {.used = true,
+                         .operation = call->call->operation,
+                         .uniform = call->uniform,
+                         .small = call->small,
+                         .commutative = call->call->commutative,
+                         .class = choice_class(bytes),
+                         .root = call->call->root};
+    choice_memo_t *memo = choice_remember(choice, &key);
+    if (memo && choice_is_remembered(memo, &key)) {
+        *plan = memo->plan;
+        return MUSTER_OK;
+    }
+    schedule_request_t request = choice_request(comm, call);
+    uint64_t reckoned = key.class == 0 ? 0 : UINT64_C(1) << (key.class - 1);
+    muster_status_t status =
+        select_choose(&request, &comm->engine->parameters, NULL, reckoned, plan);
+    if (status == MUSTER_OK && memo) {
+        *memo = key;
+        memo->plan = *plan;
+    }
+    return status;
+}
+
+muster_status_t choice_plan(muster_comm_t *comm, const choice_call_t *call, select_plan_t *plan)
+{
+    /* Rows are told in carriers, which only trees and stars send. */
+    if (comm->shape != MUSTER_SHAPE_AUTO || comm->size < 2 || call->call->rows) {
+        *plan = choice_tree(comm->arity);
+        return MUSTER_OK;
+    }
+    if (choice_pipelined(comm, call, plan))
+        return MUSTER_OK;
+    return choice_by_cost(comm, call, plan);
+}
+
+/* ---- schedules ---- */
+
+static muster_status_t choice_build(const schedule_request_t *key, schedule_family_t family,
+                                    cached_schedule_t **result)
+{
+    schedule_builder_t builder = schedule_family_builder(family);
+    schedule_t counted = {0};
+    muster_status_t status = builder(key, &counted);
+    if (status != MUSTER_OK)
+        return status;
+    size_t head = (sizeof(cached_schedule_t) + 15) / 16 * 16;
+    cached_schedule_t *cached = calloc(1, head + schedule_memory(&counted));
+    if (!cached)
+        return MUSTER_NO_MEMORY;
+    cached->key = *key;
+    cached->family = family;
+    cached->schedule = counted;
+    schedule_place(&cached->schedule, (uint8_t *)cached + head);
+    status = builder(key, &cached->schedule);
+    MUSTER_ASSERT(status == MUSTER_OK);
+    *result = cached;
+    return MUSTER_OK;
+}
+
+/* The place of one that is not held and was used longest ago; CHOICE_SCHEDULES: all are held. */
+static unsigned choice_victim(const choice_t *choice)
+{
+    unsigned victim = CHOICE_SCHEDULES;
+    for (unsigned i = 0; i < CHOICE_SCHEDULES; i++) {
+        const cached_schedule_t *cached = choice->schedules[i];
+        if (!cached)
+            return i;
+        if (cached->users == 0 &&
+            (victim == CHOICE_SCHEDULES || cached->used < choice->schedules[victim]->used))
+            victim = i;
+    }
+    return victim;
+}
+
+muster_status_t choice_schedule(muster_comm_t *comm, const choice_call_t *call,
+                                cached_schedule_t **schedule)
+{
+    choice_t *choice = &comm->choice;
+    select_plan_t plan;
+    muster_status_t status = choice_plan(comm, call, &plan);
+    if (status != MUSTER_OK)
+        return status;
+    schedule_request_t key = choice_request(comm, call);
+    key.in_place = call->in_place;
+    select_apply(&plan, &key);
+    choice->calls++;
+    for (unsigned i = 0; i < CHOICE_SCHEDULES; i++) {
+        cached_schedule_t *cached = choice->schedules[i];
+        if (cached && cached->family == plan.family &&
+            schedule_request_is_same(&cached->key, &key)) {
+            cached->users++;
+            cached->used = choice->calls;
+            *schedule = cached;
+            return MUSTER_OK;
+        }
+    }
+    status = choice_build(&key, plan.family, schedule);
+    if (status != MUSTER_OK)
+        return status;
+    (*schedule)->users = 1;
+    (*schedule)->used = choice->calls;
+    unsigned victim = choice_victim(choice);
+    if (victim < CHOICE_SCHEDULES) {
+        free(choice->schedules[victim]);
+        choice->schedules[victim] = *schedule;
+        (*schedule)->cached = true;
+    }
+    return MUSTER_OK;
+}
+
+void choice_release(cached_schedule_t *schedule)
+{
+    if (!schedule)
+        return;
+    MUSTER_ASSERT(schedule->users > 0);
+    if (--schedule->users == 0 && !schedule->cached)
+        free(schedule);
+}
+
+void choice_free(choice_t *choice)
+{
+    for (unsigned i = 0; i < CHOICE_SCHEDULES; i++)
+        free(choice->schedules[i]);
+    free(choice->memos);
+    free(choice->host_first);
+    *choice = (choice_t){0};
+}
