@@ -188,7 +188,8 @@ typedef muster_status_t (*schedule_builder_t)(const schedule_request_t *request,
  * rank 0.
  * direct: every pair exchanges; barrier, allgather(v), alltoall(v), allreduce and
  * reduce_scatter(_block).
- * chain: each rank hears from the one before it and tells the one after it; scan, exscan.
+ * chain: each rank hears from the one before it and tells the one after it; scan, exscan, and in
+ * so many pieces as there are segments broadcast and reduce.
  * knomial: a k-nomial tree around the root, of radix factors[0]; all rooted operations.
  * radix: the request's radix, an exact sequence or a fixed one; barrier, allgather(v),
  * reduce_scatter(_block) and allreduce of whole vectors. Far first, reductions have to be

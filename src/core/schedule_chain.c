@@ -1,19 +1,13 @@
 /*
- * The chain family: scans. Each rank hears the reduction over all ranks before it from the rank to
+ * The chain family: dispatch, and scans. Each rank hears the reduction over all ranks before it from the rank to
  * its left, and tells the rank to its right the reduction with its own value. The least messages
  * there are, one over each link; the last rank waits for all links one after the other, but calls
  * back to back follow each other along the chain. Each link is a group of two. With uniform outcome
  * a decision follows, by a star at rank 0.
  */
 #include "core/assertion.h"
+#include "core/schedule_chain_parts.h"
 #include "core/schedule_walk.h"
-
-typedef struct schedule_chain {
-    schedule_emitter_t emit;
-    const schedule_request_t *request;
-    uint32_t size, rank;
-    bool in_place;
-} schedule_chain_t;
 
 /* The link from a rank to the next. */
 static void schedule_chain_link(schedule_chain_t *chain, uint32_t from)
@@ -88,10 +82,34 @@ static void schedule_chain_exscan(schedule_chain_t *chain)
         schedule_emit_copy(emit, prefix, result);
 }
 
+static bool schedule_chain_supports(operation_t operation)
+{
+    return operation == OPERATION_SCAN || operation == OPERATION_EXSCAN ||
+           operation == OPERATION_BROADCAST || operation == OPERATION_REDUCE;
+}
+
+static void schedule_chain_build(schedule_chain_t *chain)
+{
+    switch (chain->request->operation) {
+    case OPERATION_SCAN:
+        schedule_chain_scan(chain);
+        break;
+    case OPERATION_EXSCAN:
+        schedule_chain_exscan(chain);
+        break;
+    case OPERATION_BROADCAST:
+        schedule_chain_broadcast(chain);
+        break;
+    default:
+        schedule_chain_reduce(chain);
+        break;
+    }
+}
+
 muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *schedule)
 {
     MUSTER_ASSERT(request->size >= 1 && request->rank < request->size);
-    if (request->operation != OPERATION_SCAN && request->operation != OPERATION_EXSCAN)
+    if (!schedule_chain_supports(request->operation))
         return MUSTER_NOT_SUPPORTED;
     if (request->size == 1) {
         schedule_emit_alone(request, schedule);
@@ -101,13 +119,11 @@ muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *sc
         .request = request,
         .size = request->size,
         .rank = request->rank,
-        .in_place = request->in_place,
+        .in_place = request->in_place &&
+                    schedule_may_be_in_place(request->operation, request->rank, request->root),
     };
     schedule_emit_begin(&chain.emit, schedule, request->rank);
-    if (request->operation == OPERATION_SCAN)
-        schedule_chain_scan(&chain);
-    else
-        schedule_chain_exscan(&chain);
+    schedule_chain_build(&chain);
     if (request->uniform) {
         schedule_request_t star = *request;
         star.arity = request->size;
@@ -122,6 +138,7 @@ muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *sc
 schedule_totals_t schedule_chain_totals(const schedule_request_t *request)
 {
     uint64_t links = request->size - 1;
-    return (schedule_totals_t){.messages = links + (request->uniform ? 2 * links : 0),
-                               .blocks = links};
+    uint64_t pieces = operation_is_rooted(request->operation) ? schedule_chain_pieces(request) : 1;
+    return (schedule_totals_t){.messages = links * pieces + (request->uniform ? 2 * links : 0),
+                               .blocks = links * pieces};
 }

@@ -13,7 +13,8 @@
  * tree      groups of a given arity, a star where it is the size (all operations)
  * direct    every pair exchanges at once (barrier, allgather(v), alltoall(v), allreduce,
  *           reduce_scatter)
- * chain     each rank hears from the one before it and tells the one after it (scans)
+ * chain     each rank hears from the one before it and tells the one after it (scans; broadcast and
+ *           reduce in pieces, one behind the other)
  * knomial   a k-nomial tree around the root (broadcast, reduce, gather(v), scatter(v))
  */
 #define SCHEDULE_FAMILY_LIST(X)                                                                    \

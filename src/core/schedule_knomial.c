@@ -205,7 +205,7 @@ static void schedule_knomial_hold(schedule_knomial_t *knomial, schedule_buffer_t
     }
 }
 
-/* Between the top's buffer, where the blocks of the wrapping child lie at both ends, and scratch. */
+/* Between the top's buffer, with the blocks of the wrapping child at both ends, and scratch. */
 static void schedule_knomial_copy_wrapping(schedule_knomial_t *knomial, bool into_buffer)
 {
     if (!knomial->wraps)

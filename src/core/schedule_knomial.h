@@ -31,7 +31,7 @@ bool schedule_knomial_decides_on_the_way(const schedule_request_t *request);
 schedule_knomial_place_t schedule_knomial_at(const schedule_request_t *request, uint32_t top,
                                              uint32_t rank);
 uint32_t schedule_knomial_rank(const schedule_knomial_place_t *at, uint32_t place);
-/* The place's children in a round below its level: so many, the first of them, and how far apart. */
+/* The place's children in a round below its level: how many, the first, and how far apart. */
 typedef struct schedule_knomial_round {
     uint32_t count;
     uint32_t first;

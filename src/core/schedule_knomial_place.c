@@ -1,3 +1,4 @@
+/* Where ranks stand in a k-nomial tree: arithmetic, which builder and figures share. */
 #include "core/assertion.h"
 #include "core/schedule_knomial.h"
 

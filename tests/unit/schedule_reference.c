@@ -70,7 +70,7 @@ schedule_reference_t schedule_reference_count(schedule_team_t *team, schedule_bu
 
 /* ---- The critical path ----------------------------------------------------------------------- */
 
-/* The phase of peer in which it sends the message that is awaited; its own phases have times. */
+/* The phase of peer in which it sends the rank the message that is awaited. */
 static uint32_t sending_phase(const schedule_team_t *team, uint32_t peer, uint32_t rank,
                               const schedule_phase_t *place)
 {
@@ -86,32 +86,50 @@ static uint32_t sending_phase(const schedule_team_t *team, uint32_t peer, uint32
     return 0;
 }
 
-typedef struct path_state {
-    uint64_t **begun; /* by rank and phase, as far as it has come */
-    uint32_t *done;   /* phases that are over, by rank */
-    uint64_t *time;
-} path_state_t;
+typedef struct path_rank {
+    uint64_t *sent; /* by phase, as far as it has come: when its messages leave */
+    uint32_t done;  /* phases that are over */
+    uint64_t time;  /* when the last one was */
+    uint64_t leave; /* when messages can leave again */
+    uint64_t come;  /* when the messages of a phase can have come at the earliest */
+} path_rank_t;
+
+static void path_begin(const schedule_t *schedule, path_rank_t *rank)
+{
+    if (rank->done == schedule->phase_count)
+        return;
+    uint64_t at = rank->time;
+    if (schedule->phases[rank->done].send_count > 0) {
+        at = at > rank->leave ? at : rank->leave;
+        rank->leave = at + 1;
+    }
+    rank->sent[rank->done] = at;
+}
 
 /* Carries a rank on as far as it comes. */
-static bool path_advance(const schedule_team_t *team, path_state_t *state, uint32_t rank)
+static bool path_advance(const schedule_team_t *team, path_rank_t *ranks, uint32_t rank)
 {
     const schedule_t *schedule = &team->schedules[rank];
+    path_rank_t *own = &ranks[rank];
     bool moved = false;
-    while (state->done[rank] < schedule->phase_count) {
-        uint32_t number = state->done[rank];
-        const schedule_phase_t *phase = &schedule->phases[number];
-        uint64_t end = state->time[rank] + (phase->send_count + phase->receive_count > 0);
+    for (; own->done < schedule->phase_count; moved = true) {
+        const schedule_phase_t *phase = &schedule->phases[own->done];
+        uint64_t end = own->time;
+        if (phase->receive_count > 0 && end < own->come)
+            end = own->come;
         for (uint32_t i = 0; i < phase->receive_count; i++) {
             uint32_t peer = schedule->receives[phase->first_receive + i].peer;
             uint32_t at = sending_phase(team, peer, rank, phase);
-            if (state->done[peer] < at)
+            if (ranks[peer].done < at)
                 return moved;
-            if (state->begun[peer][at] + 1 > end)
-                end = state->begun[peer][at] + 1;
+            if (ranks[peer].sent[at] + 1 > end)
+                end = ranks[peer].sent[at] + 1;
         }
-        state->time[rank] = end;
-        state->begun[rank][++state->done[rank]] = end;
-        moved = true;
+        own->time = end;
+        if (phase->receive_count > 0)
+            own->come = end + 1;
+        own->done++;
+        path_begin(schedule, own);
     }
     return moved;
 }
@@ -119,30 +137,27 @@ static bool path_advance(const schedule_team_t *team, path_state_t *state, uint3
 uint64_t schedule_reference_path(const schedule_team_t *team)
 {
     uint32_t size = team->request.size;
-    path_state_t state = {.begun = calloc(size, sizeof *state.begun),
-                          .done = calloc(size, sizeof *state.done),
-                          .time = calloc(size, sizeof *state.time)};
-    REQUIRE(state.begun != NULL && state.done != NULL && state.time != NULL);
+    path_rank_t *ranks = calloc(size, sizeof *ranks);
+    REQUIRE(ranks != NULL);
     for (uint32_t rank = 0; rank < size; rank++) {
-        state.begun[rank] = calloc(team->schedules[rank].phase_count + 1U, sizeof(uint64_t));
-        REQUIRE(state.begun[rank] != NULL);
+        ranks[rank].sent = calloc(team->schedules[rank].phase_count + 1U, sizeof(uint64_t));
+        REQUIRE(ranks[rank].sent != NULL);
+        path_begin(&team->schedules[rank], &ranks[rank]);
     }
     bool moved = true;
     while (moved) {
         moved = false;
         for (uint32_t rank = 0; rank < size; rank++)
-            moved = path_advance(team, &state, rank) || moved;
+            moved = path_advance(team, ranks, rank) || moved;
     }
     uint64_t longest = 0;
     for (uint32_t rank = 0; rank < size; rank++) {
-        REQUIRE(state.done[rank] == team->schedules[rank].phase_count, "a circle of ranks");
-        if (state.time[rank] > longest)
-            longest = state.time[rank];
-        free(state.begun[rank]);
+        REQUIRE(ranks[rank].done == team->schedules[rank].phase_count, "a circle of ranks");
+        if (ranks[rank].time > longest)
+            longest = ranks[rank].time;
+        free(ranks[rank].sent);
     }
-    free(state.begun);
-    free(state.done);
-    free(state.time);
+    free(ranks);
     return longest;
 }
 

@@ -20,8 +20,9 @@ schedule_reference_t schedule_reference_count(schedule_team_t *team, schedule_bu
                                               schedule_request_t request);
 
 /*
- * The critical path of the team as it was built, in rounds: a message arrives a round after its
- * phase began; a phase with messages takes a round at least, steps take no time.
+ * The critical path of the team as it was built, in rounds: the messages of a phase leave when it
+ * begins, and arrive a round later; in one round a rank sends in one phase and receives in one.
+ * Steps take no time.
  */
 uint64_t schedule_reference_path(const schedule_team_t *team);
 
