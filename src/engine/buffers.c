@@ -241,7 +241,8 @@ size_t buffers_result(const muster_request_t *request)
 
 static muster_status_t buffers_copy_learnt(muster_request_t *request, const layout_t *source,
                                            const schedule_region_t *from, const layout_t *place,
-                                           const schedule_region_t *into, size_t *copied)
+                                           const schedule_region_t *into, size_t *copied, char *why,
+                                           size_t why_size)
 {
     layout_walk_t reading = layout_walk(from), writing = layout_walk(into);
     uint64_t one, other;
@@ -250,8 +251,11 @@ static muster_status_t buffers_copy_learnt(muster_request_t *request, const layo
         if (request->arguments.in_place && row.length > 0) {
             /* What it points to is about to be overwritten. */
             uint8_t *bytes = buffers_chunk(request, row.length);
-            if (!bytes)
+            if (!bytes) {
+                snprintf(why, why_size, "no memory for a row of %zu bytes on rank %u", row.length,
+                         request->comm->rank);
                 return MUSTER_NO_MEMORY;
+            }
             memcpy(bytes, row.bytes, row.length);
             *copied += row.length;
             row.bytes = bytes;
@@ -270,7 +274,7 @@ muster_status_t buffers_copy(muster_request_t *request, const schedule_region_t 
     if (!source || !place)
         return MUSTER_OK;
     if (place->kind == LAYOUT_LEARNT)
-        return buffers_copy_learnt(request, source, from, place, into, copied);
+        return buffers_copy_learnt(request, source, from, place, into, copied, why, why_size);
     layout_walk_t reading = layout_walk(from), writing = layout_walk(into);
     uint64_t one, other;
     if (operation_is_ragged(request->arguments.operation)) {

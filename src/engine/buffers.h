@@ -22,7 +22,7 @@ const layout_t *buffers_layout(const muster_request_t *request, uint8_t buffer);
  */
 size_t buffers_result(const muster_request_t *request);
 
-/* A COPY step. TRUNCATED where learnt lengths do not fit their place, with why. */
+/* A COPY step. TRUNCATED where learnt lengths do not fit their place, or NO_MEMORY, with why. */
 muster_status_t buffers_copy(muster_request_t *request, const schedule_region_t *from,
                              const schedule_region_t *into, size_t *copied, char *why,
                              size_t why_size);

@@ -42,7 +42,7 @@ static bool request_step(muster_request_t *request, const schedule_step_t *step)
             layout_contiguous(buffers_layout(request, step->from.buffer), &step->from),
             layout_contiguous(into, &step->into), layout_bytes(into, &step->into));
     }
-    char why[96];
+    char why[96] = "";
     size_t copied = 0;
     muster_status_t status =
         buffers_copy(request, &step->from, &step->into, &copied, why, sizeof why);
@@ -148,7 +148,7 @@ static void request_arrived(muster_request_t *request, uint32_t index)
 /* Rows that have come: put together before this rank says that it succeeds, since it may fail. */
 static bool request_collect(muster_request_t *request)
 {
-    char why[128];
+    char why[128] = "";
     muster_status_t status = rows_collect(request, why, sizeof why);
     if (status != MUSTER_OK)
         request_fail_here(request, status, request->comm->rank, why);
@@ -327,7 +327,7 @@ request_answer_t request_accept(muster_request_t *request, const wire_message_t 
     muster_traffic_t *traffic = &request->comm->traffic;
     traffic->messages_received++;
     traffic->bytes_received += length;
-    char why[128];
+    char why[128] = "";
     muster_status_t status = buffers_incoming(request, &request->schedule->receives[index].region,
                                               payload, length, why, sizeof why);
     if (status == MUSTER_OK)
