@@ -97,7 +97,7 @@ struct muster_comm {
     bool destroyed;              /* by its owner; lives on while requests hold it */
     unsigned holders;            /* requests that point here, and the owner */
     muster_comm_t *next_retired; /* when nobody holds it */
-    unsigned derived;            /* communicators made from it, for their names */
+    unsigned duplicates;         /* made from it, for their names */
 
     generation_clock_t clock;
     record_t *records;                                    /* COMM_RECORDS, by generation */

@@ -131,10 +131,10 @@ muster_status_t muster_comm_create(muster_context_t *context, const char *name,
     return status;
 }
 
-static void communicator_derive(muster_comm_t *comm, const char *how, uint64_t color, char *name,
-                                size_t size)
+static void communicator_derive(const muster_comm_t *comm, const char *how, uint64_t number,
+                                uint64_t color, char *name, size_t size)
 {
-    snprintf(name, size, "%.*s/%s%u.%llu", 160, comm->name, how, ++comm->derived,
+    snprintf(name, size, "%.*s/%s%llu.%llu", 160, comm->name, how, (unsigned long long)number,
              (unsigned long long)color);
 }
 
@@ -154,10 +154,10 @@ muster_status_t muster_comm_duplicate(muster_comm_t *comm, const muster_comm_opt
     char name[MUSTER_NAME_MAX + 1];
     engine_t *engine = comm->engine;
     creation_t *creation = communicator_prepare(engine, comm->size);
-    if (!creation)
+    if (!creation) /* a call that is refused is none: made again it meets the others' */
         REFUSE(MUSTER_NO_MEMORY, "no memory to duplicate \"%.64s\"", comm->name);
     engine_lock(engine);
-    communicator_derive(comm, "duplicate", 0, name, sizeof name);
+    communicator_derive(comm, "duplicate", ++comm->duplicates, 0, name, sizeof name);
     muster_status_t status = communicator_make(engine, creation, name, comm->members, comm->size,
                                                options ? options : &comm->options, duplicate);
     engine_unlock(engine);
@@ -180,14 +180,28 @@ static int communicator_order(const void *one, const void *other)
     return left->rank < right->rank ? -1 : left->rank > right->rank;
 }
 
-/* Everybody's color and key, over the communicator's own next generation. */
+/*
+ * Everybody's color and key, over the communicator's own next generation: its number names the
+ * parts, so that ranks of which some see it fail do not count differently.
+ */
 static muster_status_t communicator_exchange(muster_comm_t *comm, const place_t *own,
-                                             place_t *places, muster_failure_t *failure)
+                                             place_t *places, uint64_t *generation,
+                                             muster_failure_t *failure)
 {
     muster_call_t call = {.failure = failure};
     if (!comm->clock.automatic_allowed)
         call.generation = MUSTER_GIVEN(comm->clock.next);
-    return muster_allgather(comm, own, places, 1, MUSTER_USER_DATATYPE(sizeof(place_t)), &call);
+    muster_request_t *request;
+    muster_status_t status = muster_iallgather(
+        comm, own, places, 1, MUSTER_USER_DATATYPE(sizeof(place_t)), &call, &request);
+    if (status != MUSTER_OK)
+        return status;
+    status = muster_wait(request, MUSTER_NO_DEADLINE);
+    *generation = request->generation;
+    if (status != MUSTER_OK && failure)
+        *failure = *muster_request_failure(request);
+    muster_request_destroy(request);
+    return status;
 }
 
 muster_status_t muster_comm_split(muster_comm_t *comm, muster_optional_t color, uint64_t key,
@@ -202,6 +216,7 @@ muster_status_t muster_comm_split(muster_comm_t *comm, muster_optional_t color, 
     if (status != MUSTER_OK)
         return status;
     place_t own = {color.value, key, color.given, comm->rank};
+    uint64_t generation = 0;
     engine_t *engine = comm->engine;
     place_t *places = calloc(comm->size, sizeof *places);
     uint32_t *ranks = malloc(comm->size * sizeof *ranks);
@@ -209,7 +224,7 @@ muster_status_t muster_comm_split(muster_comm_t *comm, muster_optional_t color, 
     if (!places || !ranks || !creation) {
         status = check_refuse(failure, NULL, MUSTER_NO_MEMORY, "no memory to split");
     } else {
-        status = communicator_exchange(comm, &own, places, failure);
+        status = communicator_exchange(comm, &own, places, &generation, failure);
     }
     if (status == MUSTER_OK) {
         char name[MUSTER_NAME_MAX + 1];
@@ -219,7 +234,7 @@ muster_status_t muster_comm_split(muster_comm_t *comm, muster_optional_t color, 
             if (places[i].given && places[i].color == color.value)
                 ranks[count++] = comm->members[places[i].rank];
         engine_lock(engine);
-        communicator_derive(comm, "split", color.value, name, sizeof name);
+        communicator_derive(comm, "split", generation, color.value, name, sizeof name);
         muster_comm_t *made = NULL;
         if (color.given) {
             status = communicator_make(engine, creation, name, ranks, count,

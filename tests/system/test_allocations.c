@@ -360,6 +360,28 @@ static void play_create(rank_t *rank)
     }
 }
 
+/* A call that was refused is made again: it meets the others', under the same name (C124). */
+static void play_duplicate(rank_t *rank)
+{
+    muster_failure_t failure = {0};
+    muster_comm_options_t options = {.failure = &failure};
+    for (int i = 0; i < 2; i++) {
+        muster_comm_t *same = NULL;
+        muster_status_t status = muster_comm_duplicate(rank->comm, &options, &same);
+        if (status == MUSTER_NO_MEMORY && failure.operation[0] == 0) {
+            rank->refusals++;
+            disarm(rank);
+            status = muster_comm_duplicate(rank->comm, &options, &same);
+        }
+        note(rank, status, &failure);
+        if (status != MUSTER_OK)
+            return;
+        if (muster_comm_size(same) != RANKS || muster_comm_rank(same) != rank->rank)
+            wrong(rank, "the duplicate is wrong");
+        muster_comm_destroy(same);
+    }
+}
+
 static void play_split(rank_t *rank)
 {
     muster_failure_t failure = {0};
@@ -391,6 +413,7 @@ static const scenario_t scenarios[] = {
     {"gatherv, tree", play_gatherv, 2, false, MUSTER_OK},
     {"early messages", play_early, -1, false, MUSTER_OK},
     {"callback", play_callback, 2, false, MUSTER_OK},
+    {"duplicate", play_duplicate, 0, true, MUSTER_OK},
     {"split", play_split, 0, true, MUSTER_OK},
     {"mismatch", play_mismatch, 0, false, MUSTER_MISMATCH},
     {"time out", play_time_out, 2, false, MUSTER_TIMED_OUT},
