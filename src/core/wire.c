@@ -116,6 +116,11 @@ void wire_encode(const wire_message_t *message, uint8_t bytes[WIRE_HEADER_SIZE])
     wire_put_u64(bytes + 64, call->op_identity);
 }
 
+uint64_t wire_payload_length(const uint8_t header[WIRE_HEADER_SIZE])
+{
+    return wire_get_u64(header + 8);
+}
+
 static bool wire_is_header(const uint8_t bytes[WIRE_HEADER_SIZE])
 {
     const call_t form = {.operation = bytes[1], .rows = (bytes[3] & WIRE_FLAG_ROWS) != 0};
@@ -123,8 +128,8 @@ static bool wire_is_header(const uint8_t bytes[WIRE_HEADER_SIZE])
            operation_is_form(call_form(&form)) && (bytes[3] & ~WIRE_FLAGS) == 0 &&
            bytes[4] < MUSTER_OP_KIND_COUNT &&
            (bytes[0] == WIRE_DATA || wire_is_zero(bytes + 5, 3)) &&
-           wire_get_u64(bytes + 8) <= WIRE_PAYLOAD_MAX && wire_get_u64(bytes + 24) != UINT64_MAX &&
-           wire_is_datatype(wire_get_u64(bytes + 48));
+           wire_payload_length(bytes) <= WIRE_PAYLOAD_MAX &&
+           wire_get_u64(bytes + 24) != UINT64_MAX && wire_is_datatype(wire_get_u64(bytes + 48));
 }
 
 bool wire_decode(const uint8_t bytes[WIRE_HEADER_SIZE], wire_message_t *message)
@@ -136,7 +141,7 @@ bool wire_decode(const uint8_t bytes[WIRE_HEADER_SIZE], wire_message_t *message)
         .kind = bytes[0],
         .label = bytes[2],
         .round = bytes[5] | (uint32_t)bytes[6] << 8 | (uint32_t)bytes[7] << 16,
-        .payload_length = wire_get_u64(bytes + 8),
+        .payload_length = wire_payload_length(bytes),
         .creator = wire_get_u32(bytes + 16),
         .creation = wire_get_u32(bytes + 20),
         .generation = wire_get_u64(bytes + 24),

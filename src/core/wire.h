@@ -113,6 +113,9 @@ void wire_encode_claim(const wire_claim_t *claim, const uint32_t *ranks, uint8_t
 bool wire_decode_claim(const uint8_t *bytes, size_t size, wire_claim_t *claim);
 uint32_t wire_claim_rank(const wire_claim_t *claim, uint32_t index);
 
+/* The payload's length by a header, valid or not: transports read no more of it than this. */
+uint64_t wire_payload_length(const uint8_t header[WIRE_HEADER_SIZE]);
+
 /* Little-endian numbers, for all codecs. */
 void wire_put_u16(uint8_t *bytes, uint16_t number);
 void wire_put_u32(uint8_t *bytes, uint32_t number);

@@ -432,7 +432,7 @@ static muster_status_t mem_send(transport_t *transport, uint32_t peer,
     size_t length = 0;
     for (size_t i = 0; i < span_count; i++)
         length += spans[i].length;
-    MUSTER_ASSERT(length == wire_get_u64(header + 8));
+    MUSTER_ASSERT(length == wire_payload_length(header));
     *done = false;
     if (mem->is_lost[peer])
         return MUSTER_PEER_LOST;

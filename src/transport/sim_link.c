@@ -260,7 +260,7 @@ muster_status_t sim_link_send(sim_cluster_t *cluster, sim_link_t *link, const ui
 {
     size_t length = spans_length(spans, span_count);
     sim_link_t *back = sim_link(cluster, link->to, link->from);
-    if (wire_get_u64(header + 8) != length) {
+    if (wire_payload_length(header) != length) {
         sim_violate(cluster, link->from, link->to, "payload_length is not the spans' length");
     }
     if (link->closed || (back != NULL && back->lost_told)) {

@@ -136,7 +136,7 @@ static muster_status_t tcp_send(transport_t *transport, uint32_t peer_rank,
     size_t length = 0;
     for (size_t i = 0; i < span_count; i++)
         length += spans[i].length;
-    MUSTER_ASSERT(length == wire_get_u64(header + 8));
+    MUSTER_ASSERT(length == wire_payload_length(header));
     *done = false;
     if (peer->closed)
         return MUSTER_PEER_LOST;

@@ -344,7 +344,7 @@ bool tcp_stream_next(tcp_transport_t *tcp, tcp_stream_t *stream, transport_event
     if (there < WIRE_HEADER_SIZE)
         return false;
     const uint8_t *bytes = stream->buffer + stream->begin;
-    uint64_t length = wire_get_u64(bytes + 8);
+    uint64_t length = wire_payload_length(bytes);
     if (length > WIRE_PAYLOAD_MAX) {
         stream->begin = stream->end;
         tcp_stream_end(stream, MUSTER_PROTOCOL, "it sent a message longer than any message is");

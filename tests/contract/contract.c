@@ -158,13 +158,13 @@ contract_event_t *contract_poll(contract_rank_t *rank)
     switch (event.kind) {
     case TRANSPORT_MESSAGE:
         ck_assert_uint_le(event.payload_length, TRANSPORT_INLINE_MAX);
-        ck_assert_uint_eq(event.payload_length, wire_get_u64(event.header + 8));
+        ck_assert_uint_eq(event.payload_length, wire_payload_length(event.header));
         told->sequence = contract_sequence(event.header);
         told->good = contract_is(told->sequence, event.payload, event.payload_length);
         break;
     case TRANSPORT_HEADER:
         ck_assert_uint_gt(event.payload_length, TRANSPORT_INLINE_MAX);
-        ck_assert_uint_eq(event.payload_length, wire_get_u64(event.header + 8));
+        ck_assert_uint_eq(event.payload_length, wire_payload_length(event.header));
         told->sequence = contract_sequence(event.header);
         if (rank->policy != CONTRACT_LEAVE)
             contract_answer(rank, &event, told->sequence);

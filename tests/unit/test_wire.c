@@ -156,6 +156,7 @@ START_TEST(the_header_is_laid_out_as_drawn)
     };
     for (size_t i = 0; i < WIRE_HEADER_SIZE; i++)
         ck_assert_msg(bytes[i] == expected[i], "byte %zu is %u", i, bytes[i]);
+    ck_assert_uint_eq(wire_payload_length(expected), 0x0c);
     wire_message_t decoded;
     ck_assert(wire_decode(bytes, &decoded));
     ck_assert_uint_eq(decoded.call.count, UINT64_C(0x3800000000));
