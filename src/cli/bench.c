@@ -17,7 +17,7 @@
 #define RANK_VARIABLE "RANK"                 /* set by a launcher like torchrun */
 #define CONTROL_VARIABLE "MUSTER_CONTROL_FD" /* set by muster run */
 
-enum { KEY_JSON = 0x100, KEY_FLAT, KEY_ARITY, KEY_LOCAL, KEY_LAUNCHED };
+enum { KEY_JSON = 0x100, KEY_FLAT, KEY_ARITY, KEY_LOCAL, KEY_LAUNCHED, KEY_SPOIL };
 
 typedef struct bench_options {
     const char *operation; /* a name, or "all" */
@@ -46,6 +46,7 @@ static const struct argp_option option_list[] = {
     {"arity", KEY_ARITY, "N", 0, "A tree of this arity", 0},
     {"local", KEY_LOCAL, 0, 0, "A rank returns when its part is done, as in MPI", 0},
     {"launched", KEY_LAUNCHED, "PROGRESS", OPTION_HIDDEN, 0, 0},
+    {"spoil", KEY_SPOIL, "RANK", OPTION_HIDDEN, 0, 0},
     {0},
 };
 
@@ -132,6 +133,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_LAUNCHED:
         options->launched = true;
         options->progress = strcmp(argument, "progress") == 0;
+        return 0;
+    case KEY_SPOIL:
+        options->plan.spoiled = (uint32_t)command_number(state, "--spoil", argument, 0, INT32_MAX);
         return 0;
     case ARGP_KEY_ARG:
         if (options->operation)
@@ -389,6 +393,7 @@ int command_bench(int count, char **arguments)
                                        .doc = documentation};
     bench_options_t options = {.smallest = 8, .largest = 256 << 10, .factor = 8};
     options.plan.warmup = 5;
+    options.plan.spoiled = MUSTER_NO_RANK;
     options.plan.outcome = MUSTER_OUTCOME_UNIFORM;
     argp_parse(&parser, count, arguments, 0, NULL, &options);
     if (options.launched || (inside_job() && options.ranks == 0))

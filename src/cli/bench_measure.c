@@ -59,11 +59,13 @@ static double median(double *numbers, size_t count)
     return (numbers[(count - 1) / 2] + numbers[count / 2]) / 2;
 }
 
-static muster_status_t check(measurement_t *m, bench_row_t *row)
+static muster_status_t check(measurement_t *m, uint32_t spoiled, bench_row_t *row)
 {
     bench_buffers_fill(m->operation, &m->buffers);
     muster_status_t status = bench_operation_call(m->operation, m->comm, &m->buffers, &m->call);
     uint64_t wrong = 0;
+    if (m->buffers.rank == spoiled)
+        m->buffers.receive[0] += 0.5f;
     if (status == MUSTER_OK)
         wrong = bench_buffers_wrong(m->operation, &m->buffers);
     if (status == MUSTER_OK)
@@ -126,7 +128,7 @@ muster_status_t bench_measure(muster_comm_t *comm, const bench_plan_t *plan,
                                 &m.buffers))
         status = MUSTER_NO_MEMORY;
     if (status == MUSTER_OK && plan->check)
-        status = check(&m, row);
+        status = check(&m, plan->spoiled, row);
     double ignored;
     if (status == MUSTER_OK)
         status = run_batch(&m, plan->warmup, NULL, &ignored);

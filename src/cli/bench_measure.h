@@ -12,6 +12,7 @@ typedef struct bench_plan {
     uint32_t warmup;
     uint32_t iterations; /* 0: as many as take about a fifth of a second */
     bool check;
+    uint32_t spoiled; /* a rank whose result is made wrong before the check, to see it found */
     muster_outcome_t outcome;
 } bench_plan_t;
 
