@@ -16,12 +16,15 @@
  * chain     each rank hears from the one before it and tells the one after it (scans; broadcast and
  *           reduce in pieces, one behind the other)
  * knomial   a k-nomial tree around the root (broadcast, reduce, gather(v), scatter(v))
+ * radix     exact radix sequences and fixed radices (barrier, allgather(v), allreduce,
+ *           reduce_scatter)
  */
 #define SCHEDULE_FAMILY_LIST(X)                                                                    \
     X(TREE, "tree", schedule_tree, schedule_tree_figures)                                          \
     X(DIRECT, "direct", schedule_direct, schedule_direct_figures)                                  \
     X(CHAIN, "chain", schedule_chain, schedule_chain_figures)                                      \
-    X(KNOMIAL, "knomial", schedule_knomial, schedule_knomial_figures)
+    X(KNOMIAL, "knomial", schedule_knomial, schedule_knomial_figures)                              \
+    X(RADIX, "radix", schedule_radix, schedule_radix_figures)
 
 typedef enum schedule_family {
 #define X(name, text, builder, figures) SCHEDULE_FAMILY_##name,
@@ -79,6 +82,8 @@ muster_status_t schedule_chain_figures(const schedule_request_t *request,
                                        schedule_figures_t *figures);
 muster_status_t schedule_knomial_figures(const schedule_request_t *request,
                                          schedule_figures_t *figures);
+muster_status_t schedule_radix_figures(const schedule_request_t *request,
+                                       schedule_figures_t *figures);
 
 const char *schedule_family_name(schedule_family_t family);
 schedule_builder_t schedule_family_builder(schedule_family_t family);

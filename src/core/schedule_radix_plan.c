@@ -118,6 +118,15 @@ schedule_radix_part_t schedule_radix_part(const schedule_radix_plan_t *plan, boo
     return schedule_radix_segment(plan, stride, place);
 }
 
+schedule_radix_part_t schedule_radix_whole(const schedule_radix_plan_t *plan, bool residues,
+                                           uint32_t phase, uint32_t place)
+{
+    uint64_t stride = plan->strides[phase];
+    if (residues)
+        return schedule_radix_alike(plan, stride, place);
+    return schedule_radix_segment(plan, stride * plan->radices[phase], place);
+}
+
 schedule_radix_part_t schedule_radix_held(const schedule_radix_plan_t *plan, bool residues,
                                           uint32_t place)
 {

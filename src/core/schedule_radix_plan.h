@@ -73,6 +73,9 @@ typedef struct schedule_radix_part {
 /* A place's part in a phase, of as many blocks as there are ranks. */
 schedule_radix_part_t schedule_radix_part(const schedule_radix_plan_t *plan, bool residues,
                                           uint32_t phase, uint32_t place);
+/* The parts of all members of its meeting together. */
+schedule_radix_part_t schedule_radix_whole(const schedule_radix_plan_t *plan, bool residues,
+                                           uint32_t phase, uint32_t place);
 /* What is a place's own before the first phase of a gathering, or after the last of a scattering */
 schedule_radix_part_t schedule_radix_held(const schedule_radix_plan_t *plan, bool residues,
                                           uint32_t place);

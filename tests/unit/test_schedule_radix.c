@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/radix_choice.h"
 #include "unit/require.h"
-#include "unit/schedule_team.h"
+#include "unit/schedule_reference.h"
 
 static uint32_t largest = 40;
 static uint64_t checked;
@@ -101,7 +102,7 @@ static const operation_t supported[] = {
 
 static void check_fixed(schedule_request_t request)
 {
-    for (uint32_t radix = 2; radix <= 17; radix++) {
+    for (uint32_t radix = 2; radix <= 17 && (radix == 2 || radix <= request.size); radix++) {
         for (unsigned far = 0; far < 2; far++) {
             request.radix =
                 (radix_sequence_t){.factors = {(uint16_t)radix}, .count = 1, .far = far > 0};
@@ -343,6 +344,104 @@ START_TEST(a_schedule_is_the_same_again)
 }
 END_TEST
 
+/* ---- Figures --------------------------------------------------------------------------------- */
+
+/* One or two of the layouts, others each time. */
+static void compare_figures(schedule_request_t request)
+{
+    static uint32_t first[1025];
+    static unsigned turn;
+    for (unsigned i = 0; i < (request.size <= 40 ? 2 : 1); i++, turn++) {
+        schedule_hosts_t hosts;
+        request.hosts =
+            schedule_reference_hosts(turn % SCHEDULE_LAYOUTS, request.size, &hosts, first);
+        request.uniform = turn % 4 > 1;
+        request.in_place = turn % 5 > 2;
+        (void)schedule_reference_compare(&team, SCHEDULE_FAMILY_RADIX, request);
+    }
+}
+
+static void compare_sequences(schedule_request_t request, const uint16_t *fixed, size_t count)
+{
+    static const uint16_t allowed[] = {7, 2, 3, 5, 4, 11, 13, 17, 19, 23, 29, 31};
+    for (unsigned far = 0; far < 2; far++) {
+        for (size_t i = 0; i < count; i++) {
+            request.radix = (radix_sequence_t){.factors = {fixed[i]}, .count = 1, .far = far > 0};
+            compare_figures(request);
+        }
+        request.radix = (radix_sequence_t){.count = 0};
+        (void)radix_decompose(request.size, allowed, sizeof allowed / sizeof *allowed,
+                              &request.radix);
+        request.radix.far = far > 0;
+        compare_figures(request);
+    }
+}
+
+/* C613 (uneven hosts), C615 */
+START_TEST(figures_are_what_is_counted)
+{
+    static const uint32_t sizes[] = {255, 360, 511, 768, 1000, 1023, 1024};
+    static const uint16_t fixed[] = {2, 3, 4, 5, 8, 12, 65535};
+    schedule_request_t request = {.operation = supported[_i], .commutative = true};
+    for (request.size = 1; request.size <= 130; request.size++)
+        compare_sequences(request, fixed, sizeof fixed / sizeof *fixed);
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        request.size = sizes[i];
+        compare_sequences(request, fixed + i % 4, 3);
+    }
+    schedule_team_free(&team);
+}
+END_TEST
+
+START_TEST(rounds_are_the_critical_path)
+{
+    static schedule_figures_t figures;
+    for (uint32_t size = 1; size <= 40; size++) {
+        for (unsigned variant = 0; variant < 16; variant++) {
+            schedule_request_t request = {.operation = supported[_i],
+                                          .size = size,
+                                          .commutative = true,
+                                          .uniform = variant % 2 > 0,
+                                          .radix = {.factors = {(uint16_t)(2 + variant / 4)},
+                                                    .count = 1,
+                                                    .far = variant / 2 % 2 > 0}};
+            ck_assert_int_eq(schedule_radix_figures(&request, &figures), MUSTER_OK);
+            schedule_team_build(&team, schedule_radix, request);
+            uint64_t path = schedule_reference_path(&team);
+            REQUIRE(path == figures.phases, "%u ranks, radix %u: %u, figures %u", size,
+                    request.radix.factors[0], (unsigned)path, (unsigned)figures.phases);
+        }
+    }
+    schedule_team_free(&team);
+}
+END_TEST
+
+/* A million ranks, or one less: without memory, and in time. */
+START_TEST(figures_reach_a_million_ranks)
+{
+    static const char *const texts[] = {"2",    "2@far",    "3",         "3@far",
+                                        "1000", "1000@far", "1024x1024", "8x8x8x8x8x32@far"};
+    static schedule_figures_t figures;
+    static uint32_t first[(1U << 17) + 1];
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
+        radix_sequence_t radix = sequence_of(texts[i]);
+        uint32_t size = (1U << 20) - (radix.count == 1);
+        for (uint32_t host = 0; host < 1U << 17; host++)
+            first[host] = host * 8;
+        first[1U << 17] = size;
+        const schedule_hosts_t hosts = {.count = 1U << 17, .first = first};
+        schedule_request_t request = {.operation = supported[_i],
+                                      .size = size,
+                                      .commutative = true,
+                                      .uniform = true,
+                                      .radix = radix,
+                                      .hosts = &hosts};
+        ck_assert_int_eq(schedule_radix_figures(&request, &figures), MUSTER_OK);
+        ck_assert_uint_ge(figures.messages, size - 1);
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     const char *given = argc > 1 ? argv[1] : getenv("MUSTER_SCHEDULE_SIZE");
@@ -357,6 +456,15 @@ int main(int argc, char **argv)
     tcase_add_test(tests, figures_of_96_ranks_are_the_published_ones);
     tcase_add_test(tests, far_first_carries_less_between_hosts);
     tcase_add_test(tests, a_schedule_is_the_same_again);
+    TCase *figures = tcase_create("figures");
+    tcase_set_timeout(figures, 100);
+    suite_add_tcase(suite, figures);
+    tcase_add_loop_test(figures, figures_are_what_is_counted, 0, SUPPORTED);
+    tcase_add_loop_test(figures, rounds_are_the_critical_path, 0, SUPPORTED);
+    TCase *large = tcase_create("large");
+    tcase_set_timeout(large, 100);
+    suite_add_tcase(suite, large);
+    tcase_add_loop_test(large, figures_reach_a_million_ranks, 0, SUPPORTED);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
