@@ -71,6 +71,7 @@ typedef struct radix_sequence {
     X(TWO_RANGES, "the entry has a size range already")                                            \
     X(TWO_MEMORIES, "the entry has a list of memory types already (they are joined by ^)")         \
     X(NEVER_MATCHES, "the entry never matches: earlier ones take all its sizes and memory types")  \
+    X(NO_NAME, "neither auto nor a name that is known here")                                       \
     /* a value */                                                                                  \
     X(NO_RADIX, "a radix is missing here")                                                         \
     X(NODE_TWICE, "node can stand once only")                                                      \
@@ -142,9 +143,10 @@ uint32_t radix_sequence_stride(const radix_sequence_t *sequence, uint32_t phase)
 
 typedef enum radix_kind {
     RADIX_KIND_AUTO = 0,
-    RADIX_KIND_PLAIN,  /* 8, 8x6: a fixed radix, or exact where the product is the team */
-    RADIX_KIND_STRICT, /* =8x6: exact or nothing */
-    RADIX_KIND_ALLOWED /* ~2x3x5: each team is decomposed with these factors */
+    RADIX_KIND_PLAIN,   /* 8, 8x6: a fixed radix, or exact where the product is the team */
+    RADIX_KIND_STRICT,  /* =8x6: exact or nothing */
+    RADIX_KIND_ALLOWED, /* ~2x3x5: each team is decomposed with these factors */
+    RADIX_KIND_NAME     /* of the caller's list: node is its number */
 } radix_kind_t;
 
 #define RADIX_NO_NODE 255u
@@ -153,6 +155,7 @@ typedef enum radix_kind {
 typedef struct radix_value {
     uint8_t kind;              /* radix_kind_t */
     uint8_t node;              /* which factor is `node`, the ranks per host; or RADIX_NO_NODE */
+                               /* NAME: the number of the name */
     radix_sequence_t sequence; /* factors[node] is 0; no factors when kind is AUTO */
 } radix_value_t;
 

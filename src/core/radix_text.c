@@ -37,7 +37,9 @@ radix_memory_t radix_memory_named(const char *name, size_t length)
 typedef struct scan {
     const char *text;
     size_t length;
-    size_t place; /* of the next character */
+    size_t place;             /* of the next character */
+    const char *const *names; /* that values are taken from; NULL: values are radices */
+    uint32_t name_count;
     radix_error_t error;
 } scan_t;
 
@@ -189,8 +191,35 @@ static bool scan_place_of_phases(scan_t *scan, bool *far)
     return true;
 }
 
+/* How many characters of a word stand here. */
+static size_t scan_word(const scan_t *scan)
+{
+    size_t length = 0;
+    while (is_of_word(scan_ahead(scan, length)))
+        length++;
+    return length;
+}
+
+static bool scan_name(scan_t *scan, radix_value_t *value)
+{
+    size_t length = scan_word(scan);
+    *value = (radix_value_t){.kind = RADIX_KIND_AUTO, .node = RADIX_NO_NODE};
+    for (uint32_t name = 0; name < scan->name_count; name++) {
+        if (strlen(scan->names[name]) != length || !scan_sees(scan, scan->names[name]))
+            continue;
+        *value = (radix_value_t){.kind = RADIX_KIND_NAME, .node = (uint8_t)name};
+        scan->place += length;
+        return true;
+    }
+    if (length != strlen("auto") || !scan_accept_word(scan, "auto"))
+        return scan_refuse_here(scan, RADIX_FAULT_NO_NAME);
+    return true;
+}
+
 static bool scan_value(scan_t *scan, radix_value_t *value)
 {
+    if (scan->names != NULL)
+        return scan_name(scan, value);
     *value = (radix_value_t){.kind = RADIX_KIND_AUTO, .node = RADIX_NO_NODE};
     if (scan_accept_word(scan, "auto")) {
         bool more = scan_peek(scan) == 'x' || scan_peek(scan) == '@';
@@ -299,6 +328,9 @@ static part_t scan_part_kind(const scan_t *scan)
     if (c == '=' || c == '~' || c == 'x' || c == '@' || c == '+' || c == '-' ||
         scan_sees_whole(scan, "auto") || scan_sees_whole(scan, "node"))
         return PART_VALUE;
+    if (scan->names != NULL && is_letter(c) &&
+        radix_memory_named(scan->text + scan->place, scan_word(scan)) == RADIX_MEMORY_COUNT)
+        return PART_VALUE;
     return is_letter(c) || c == '^' ? PART_MEMORIES : PART_COUNT;
 }
 
@@ -387,15 +419,14 @@ static bool scan_table(scan_t *scan, radix_table_t *table)
     return true;
 }
 
-muster_status_t radix_table_parse(const char *text, size_t length, radix_table_t *table,
-                                  radix_error_t *error)
+static muster_status_t table_parse(scan_t scan, radix_table_t *table, radix_error_t *error)
 {
-    scan_t scan = {.text = text, .length = length};
+    size_t length = scan.length;
     radix_table_t parsed = {.count = 0};
     bool whole;
     if (length == 0)
         whole = scan_refuse(&scan, 0, RADIX_FAULT_EMPTY);
-    else if (text == NULL)
+    else if (scan.text == NULL)
         whole = scan_refuse(&scan, 0, RADIX_FAULT_STORAGE);
     else if (length > RADIX_TEXT_MAX)
         whole = scan_refuse(&scan, RADIX_TEXT_MAX, RADIX_FAULT_TOO_LONG);
@@ -409,6 +440,21 @@ muster_status_t radix_table_parse(const char *text, size_t length, radix_table_t
     MUSTER_ASSERT(scan.place == length);
     *table = parsed;
     return MUSTER_OK;
+}
+
+muster_status_t radix_table_parse(const char *text, size_t length, radix_table_t *table,
+                                  radix_error_t *error)
+{
+    return table_parse((scan_t){.text = text, .length = length}, table, error);
+}
+
+muster_status_t radix_table_parse_names(const char *text, size_t length, const char *const *names,
+                                        uint32_t name_count, radix_table_t *table,
+                                        radix_error_t *error)
+{
+    MUSTER_ASSERT(name_count < RADIX_NO_NODE);
+    scan_t scan = {.text = text, .length = length, .names = names, .name_count = name_count};
+    return table_parse(scan, table, error);
 }
 
 static void size_print(uint64_t size, text_t *text)
@@ -427,7 +473,7 @@ static void size_print(uint64_t size, text_t *text)
         text_character(text, size_suffixes[steps - 1]);
 }
 
-static void entry_print(const radix_entry_t *entry, text_t *text)
+static void entry_print(const radix_entry_t *entry, const char *const *names, text_t *text)
 {
     if (entry->first != 0 || entry->last != RADIX_INF) {
         size_print(entry->first, text);
@@ -447,16 +493,24 @@ static void entry_print(const radix_entry_t *entry, text_t *text)
         }
         text_character(text, ':');
     }
-    radix_value_print(&entry->value, text);
+    if (entry->value.kind == RADIX_KIND_NAME)
+        text_string(text, names[entry->value.node]);
+    else
+        radix_value_print(&entry->value, text);
 }
 
 void radix_table_print(const radix_table_t *table, text_t *text)
+{
+    radix_table_print_names(table, NULL, text);
+}
+
+void radix_table_print_names(const radix_table_t *table, const char *const *names, text_t *text)
 {
     MUSTER_ASSERT(table->count <= RADIX_ENTRIES_MAX);
     for (uint32_t i = 0; i < table->count; i++) {
         if (i > 0)
             text_character(text, ',');
-        entry_print(&table->entries[i], text);
+        entry_print(&table->entries[i], names, text);
     }
 }
 

@@ -66,6 +66,15 @@ muster_status_t radix_table_parse(const char *text, size_t length, radix_table_t
                                   radix_error_t *error);
 
 /*
+ * The same grammar with values from a list of names (small letters, digits, _; none of them is a
+ * memory type), or auto: which algorithm for which size. At most 254 names.
+ */
+muster_status_t radix_table_parse_names(const char *text, size_t length, const char *const *names,
+                                        uint32_t name_count, radix_table_t *table,
+                                        radix_error_t *error);
+void radix_table_print_names(const radix_table_t *table, const char *const *names, text_t *text);
+
+/*
  * The table in the grammar's shortest form: what is printed parses to an equal table, and is no
  * longer than the text it came from.
  */

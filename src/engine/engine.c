@@ -101,7 +101,9 @@ muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_ou
     engine->rank = transport->rank;
     engine->size = transport->size;
     engine->timeout = timeout;
-    engine->parameters = select_builtin();
+    engine->settings = malloc(sizeof *engine->settings);
+    if (engine->settings)
+        settings_begin(engine->settings);
     engine->gone = calloc(engine->size, 1);
     engine->how = calloc(engine->size, sizeof *engine->how);
     engine->spare = calloc(1, sizeof *engine->spare + CONTROL_PAYLOAD_MAX);
@@ -112,7 +114,7 @@ muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_ou
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&engine->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    muster_status_t status = engine->gone && engine->how && engine->spare
+    muster_status_t status = engine->gone && engine->how && engine->spare && engine->settings
                                  ? engine_make_world(engine, outcome)
                                  : MUSTER_NO_MEMORY;
     if (engine->spare)
@@ -163,6 +165,7 @@ void engine_destroy(engine_t *engine)
     pthread_cond_destroy(&engine->changed);
     pthread_mutex_destroy(&engine->lock);
     farewell_destroy(engine);
+    free(engine->settings);
     free(engine->gone);
     free(engine->how);
     free(engine);

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "core/select.h"
+#include "core/settings.h"
 #include "transport/transport.h"
 
 #define ENGINE_DEFAULT_TIMEOUT INT64_C(60000000000) /* ns */
@@ -42,9 +42,9 @@ typedef struct engine {
     uint64_t progressed;    /* counts progress calls; the keeper looks whether it moved */
     uint32_t rank;          /* world */
     uint32_t size;
-    select_parameters_t parameters; /* of the cost model; the same on every rank */
-    int64_t timeout;                /* default, ns; INT64_MAX: none */
-    int64_t polled_until;           /* when the polling thread's wait ends at the latest */
+    settings_t *settings; /* owned; the same on every rank */
+    int64_t timeout;      /* default, ns; INT64_MAX: none */
+    int64_t polled_until; /* when the polling thread's wait ends at the latest */
     bool shutting_down;
 
     muster_comm_t *comms; /* linked by next */

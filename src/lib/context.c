@@ -7,9 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "boot/boot_settings.h"
 #include "engine/farewell.h"
 #include "engine/request.h"
 #include "lib/check.h"
+#include "transport/cores.h"
 #include "transport/tcp.h"
 
 #define CONTEXT_FLUSH INT64_C(2000000000) /* ns to get out what was sent */
@@ -72,8 +74,37 @@ static muster_status_t context_alone(transport_t **transport)
     return status;
 }
 
-static muster_status_t context_connect(boot_t *boot, int64_t timeout, int64_t deadline,
-                                       transport_t **result, muster_failure_t *failure)
+/* What a rank hands to all: where it can be reached, and the mark of its settings. */
+#define CONTEXT_CARD_SIZE (TCP_ADDRESS_SIZE + BOOT_SETTINGS_MARK_SIZE)
+
+/* Hands the cards round: all addresses come into the table, all settings are rank 0's. */
+static muster_status_t context_introduce(boot_t *boot, transport_t *transport, settings_t *settings,
+                                         int64_t deadline, muster_failure_t *failure)
+{
+    uint8_t mine[CONTEXT_CARD_SIZE];
+    uint32_t size = boot_size(boot);
+    uint8_t *all = malloc((size_t)size * CONTEXT_CARD_SIZE);
+    if (!all)
+        return context_tell(failure, MUSTER_NO_MEMORY, "no memory for the addresses of the job");
+    tcp_address(transport, mine);
+    boot_settings_mark(settings, mine + TCP_ADDRESS_SIZE);
+    muster_status_t status = boot_exchange(boot, mine, sizeof mine, all, deadline, failure);
+    if (status == MUSTER_OK)
+        status = boot_settings_agree(boot, settings, all + TCP_ADDRESS_SIZE, CONTEXT_CARD_SIZE,
+                                     deadline, failure);
+    if (status == MUSTER_OK) {
+        for (size_t rank = 1; rank < size; rank++)
+            memmove(all + rank * TCP_ADDRESS_SIZE, all + rank * CONTEXT_CARD_SIZE,
+                    TCP_ADDRESS_SIZE);
+        status = tcp_connect_table(transport, all, failure);
+    }
+    free(all);
+    return status;
+}
+
+static muster_status_t context_connect(boot_t *boot, settings_t *settings, int64_t timeout,
+                                       int64_t deadline, transport_t **result,
+                                       muster_failure_t *failure)
 {
     tcp_options_t options = {.rank = boot_rank(boot), .size = boot_size(boot)};
     memcpy(options.job, boot_job(boot), sizeof options.job);
@@ -87,15 +118,7 @@ static muster_status_t context_connect(boot_t *boot, int64_t timeout, int64_t de
     muster_status_t status = tcp_create(&options, &transport, failure);
     if (status != MUSTER_OK)
         return status;
-    uint8_t mine[TCP_ADDRESS_SIZE];
-    tcp_address(transport, mine);
-    uint8_t *all = malloc((size_t)options.size * TCP_ADDRESS_SIZE);
-    status =
-        all ? boot_exchange(boot, mine, sizeof mine, all, deadline, failure)
-            : context_tell(failure, MUSTER_NO_MEMORY, "no memory for the addresses of the job");
-    if (status == MUSTER_OK)
-        status = tcp_connect_table(transport, all, failure);
-    free(all);
+    status = context_introduce(boot, transport, settings, deadline, failure);
     if (status != MUSTER_OK)
         transport->operations->destroy(transport);
     else
@@ -127,7 +150,23 @@ static bool context_guard(muster_context_t *context)
     return true;
 }
 
-static muster_status_t context_join(muster_context_t *context,
+/* The settings that this rank finds; what nobody has set and the host tells is filled in. */
+static muster_status_t context_settings(settings_t *settings,
+                                        const muster_context_options_t *options)
+{
+    muster_status_t status = boot_settings_read(settings, options->failure);
+    if (status == MUSTER_OK && settings->origin[SETTINGS_CORES] == SETTINGS_BUILTIN) {
+        /* Logical ranks do not compare their settings: their threads may be bound differently. */
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        settings->parameters.cores = !options->local ? cores_usable()
+                                     : online > 0    ? (uint32_t)online
+                                                     : 1;
+        settings->origin[SETTINGS_CORES] = SETTINGS_FROM_HOST;
+    }
+    return status;
+}
+
+static muster_status_t context_join(muster_context_t *context, settings_t *settings,
                                     const muster_context_options_t *options)
 {
     int64_t now = context_clock();
@@ -141,8 +180,8 @@ static muster_status_t context_join(muster_context_t *context,
         if (status == MUSTER_OK)
             status = boot_fd(context->boot) < 0
                          ? context_alone(&transport)
-                         : context_connect(context->boot, context->timeout, deadline, &transport,
-                                           options->failure);
+                         : context_connect(context->boot, settings, context->timeout, deadline,
+                                           &transport, options->failure);
     }
     if (status != MUSTER_OK)
         return status;
@@ -152,6 +191,7 @@ static muster_status_t context_join(muster_context_t *context,
         return context_tell(options->failure, status, "no memory for the engine");
     }
     context->engine->alive = context->alive;
+    *context->engine->settings = *settings;
     status = keeper_start(context->engine, context->boot, options->progress, &context->keeper);
     if (status != MUSTER_OK)
         return context_tell(options->failure, status, "the keeper's thread could not be started");
@@ -175,7 +215,13 @@ muster_status_t muster_context_create(const muster_context_options_t *options,
         return context_tell(options->failure, MUSTER_NO_MEMORY, "no memory for a context");
     }
     context->timeout = context_timeout(options->timeout);
-    muster_status_t status = context_join(context, options);
+    settings_t *settings = malloc(sizeof *settings);
+    muster_status_t status =
+        settings ? context_settings(settings, options)
+                 : context_tell(options->failure, MUSTER_NO_MEMORY, "no memory for the settings");
+    if (status == MUSTER_OK)
+        status = context_join(context, settings, options);
+    free(settings);
     if (status != MUSTER_OK) {
         context_free(context);
         return status;
