@@ -12,24 +12,33 @@
 #include <uv.h>
 
 #include "cli/command.h"
+#include "cli/info_config.h"
 #include "core/control.h"
 #include "core/wire.h"
 #include "muster.h"
 
 #define CPUS_MAX 8192
 
+typedef struct info_options {
+    bool json, config;
+} info_options_t;
+
 static const struct argp_option options[] = {
     {"json", 'j', NULL, 0, "As one JSON object", 0},
+    {"config", 'c', NULL, 0, "All settings, where each comes from, and the grammar", 0},
     {0},
 };
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-    bool *json = state->input;
+    info_options_t *wanted = state->input;
     (void)text;
     switch (key) {
     case 'j':
-        *json = true;
+        wanted->json = true;
+        return 0;
+    case 'c':
+        wanted->config = true;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "takes no arguments");
@@ -206,10 +215,12 @@ static void print_text(json_t *all)
 
 int command_info(int count, char **arguments)
 {
-    bool json = false;
-    argp_parse(&argp, count, arguments, 0, NULL, &json);
+    info_options_t wanted = {false, false};
+    argp_parse(&argp, count, arguments, 0, NULL, &wanted);
+    if (wanted.config)
+        return info_config(wanted.json);
     json_t *all = describe();
-    if (json) {
+    if (wanted.json) {
         json_dumpf(all, stdout, JSON_INDENT(2));
         putchar('\n');
     } else {

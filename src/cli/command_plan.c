@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "boot/boot_settings.h"
 #include "cli/command.h"
 #include "cli/plan.h"
 #include "core/radix_choice.h"
@@ -452,8 +453,16 @@ static int draw_svg(const plan_options_t *options, const select_plan_t *plan)
 
 int command_plan(int count, char **arguments)
 {
-    plan_options_t options = {.question = {.parameters = select_builtin(),
-                                           .request = {.uniform = true, .commutative = true}}};
+    plan_options_t options = {.question = {.request = {.uniform = true, .commutative = true}}};
+    muster_failure_t failure;
+    settings_t *settings = malloc(sizeof *settings);
+    if (settings == NULL || boot_settings_read(settings, &failure) != MUSTER_OK) {
+        fprintf(stderr, "muster plan: %s\n", settings != NULL ? failure.message : "no memory");
+        free(settings);
+        return EXIT_FAILURE;
+    }
+    options.question.parameters = settings->parameters;
+    free(settings);
     argp_parse(&argp, count, arguments, 0, NULL, &options);
     static select_candidate_t candidates[SELECT_PLANS_MAX];
     uint32_t found = candidates_of(&options.question, candidates);
