@@ -53,9 +53,12 @@ void request_failure(const muster_comm_t *comm, uint64_t generation, uint8_t ope
         snprintf(failure->host, sizeof failure->host, "%s", peer->host);
         failure->pid = peer->pid;
     }
-    snprintf(failure->message, sizeof failure->message, "%s of generation %llu on \"%.64s\": ",
-             operation != OPERATION_COUNT ? operation_name(operation) : "operation",
-             (unsigned long long)generation, comm->name);
+    char which[48] = ""; /* none where the operation is not begun */
+    if (generation > 0)
+        snprintf(which, sizeof which, " of generation %llu", (unsigned long long)generation);
+    snprintf(failure->message, sizeof failure->message, "%s%s on \"%.64s\": ",
+             operation != OPERATION_COUNT ? operation_name(operation) : "operation", which,
+             comm->name);
 }
 
 void request_fail_here(muster_request_t *request, muster_status_t status, uint32_t rank,
@@ -318,6 +321,7 @@ muster_status_t request_start(muster_comm_t *comm, const request_arguments_t *ar
     request->abandoned = false;
     request->on_complete = NULL;
     request->status = MUSTER_IN_PROGRESS;
+    request->generation = 0;
     request->arguments = *arguments;
     request->given = call->generation.given ? call->generation.value : 0;
     request->begun = engine_now(engine);
@@ -421,6 +425,17 @@ static void request_drop_callback(engine_t *engine, muster_request_t *request)
         engine->callbacks_end = before;
 }
 
+/* Where nothing else is known of a failure. */
+static void request_say_status(muster_request_t *request, muster_status_t status)
+{
+    muster_failure_t *failure = &request->failure;
+    request_failure(request->comm, request->generation, call_form(&request->call), status,
+                    MUSTER_NO_RANK, failure);
+    size_t length = strlen(failure->message);
+    snprintf(failure->message + length, sizeof failure->message - length, "%s",
+             muster_status_text(status));
+}
+
 void request_finish(muster_request_t *request, muster_status_t status,
                     const muster_failure_t *failure)
 {
@@ -456,8 +471,7 @@ void request_finish(muster_request_t *request, muster_status_t status,
         if (failure)
             request->failure = *failure;
         else
-            request_failure(comm, request->generation, call_form(&request->call), status,
-                            MUSTER_NO_RANK, &request->failure);
+            request_say_status(request, status);
     }
     if (request->abandoned) {
         request_recycle(request);
