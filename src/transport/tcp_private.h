@@ -1,7 +1,8 @@
 /*
  * What the files of the transport `tcp` share:
  *
- *   tcp.c          the operations, the order in which poll looks at things, waiting
+ *   tcp.c          the operations, the order in which poll looks at things
+ *   tcp_wait.c     waiting and waking
  *   tcp_peer.c     a peer's messages that wait to be sent, and its loss
  *   tcp_stream.c   a connection that is up: reading and writing
  *   tcp_listen.c   the listening socket and the handshakes of those who connect
@@ -191,12 +192,18 @@ typedef struct tcp_transport {
     _Atomic int64_t timer; /* when poll has something to do by the clock */
 } tcp_transport_t;
 
-/* tcp.c */
+/* tcp_wait.c */
 int64_t tcp_clock(void);
 /* Poll has something at that time at the latest; a waiter learns it. */
 void tcp_timer(tcp_transport_t *tcp, int64_t time);
 /* Poll has something now. */
 void tcp_alert(tcp_transport_t *tcp);
+/* As in transport.h. */
+void tcp_wait(transport_t *transport, int64_t timeout_ns);
+void tcp_wake(transport_t *transport);
+int64_t tcp_now(transport_t *transport);
+
+/* tcp.c */
 bool tcp_watch(tcp_transport_t *tcp, int operation, int descriptor, uint32_t events, tcp_tag_t tag,
                uint32_t which);
 void tcp_nonce(uint8_t nonce[HANDSHAKE_NONCE_SIZE]);
