@@ -191,15 +191,22 @@ typedef muster_status_t (*schedule_builder_t)(const schedule_request_t *request,
  * chain: each rank hears from the one before it and tells the one after it; scan, exscan, and in
  * so many pieces as there are segments broadcast and reduce.
  * knomial: a k-nomial tree around the root, of radix factors[0]; all rooted operations.
+ * hosts: two levels, inside hosts and between them, where there are several; barrier, broadcast,
+ * reduce, allreduce and allgather(v). One rank leads each host, in trees of radix factors[0]
+ * between hosts and factors[1] inside; with radix.far all ranks of a host share what goes between,
+ * in allreduce and allgather(v).
  * radix: the request's radix, an exact sequence or a fixed one; barrier, allgather(v),
  * reduce_scatter(_block) and allreduce of whole vectors. Far first, reductions have to be
  * commutative.
+ * split: the same radix, on vectors in pieces: broadcast, reduce and allreduce.
  */
 muster_status_t schedule_tree(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_direct(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_knomial(const schedule_request_t *request, schedule_t *schedule);
+muster_status_t schedule_hosts(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_radix(const schedule_request_t *request, schedule_t *schedule);
+muster_status_t schedule_split(const schedule_request_t *request, schedule_t *schedule);
 
 /* Whether they ask for the same schedule; hosts are not looked at. */
 bool schedule_request_is_same(const schedule_request_t *one, const schedule_request_t *other);

@@ -21,9 +21,8 @@
 
 static const schedule_region_t schedule_no_data = {.buffer = SCHEDULE_NOTHING};
 
-/* The pair of an extra and its proxy: one sends to the other. */
-static void schedule_radix_pair(schedule_radix_t *radix, uint32_t round, bool to_proxy,
-                                schedule_region_t send, schedule_region_t receive, bool early)
+void schedule_radix_pair(schedule_radix_t *radix, uint32_t round, bool to_proxy,
+                         schedule_region_t send, schedule_region_t receive, bool early)
 {
     uint32_t extra = schedule_radix_extra(&radix->plan, radix->place);
     if (extra == SCHEDULE_NO_RANK)
@@ -176,8 +175,7 @@ void schedule_radix_join(schedule_radix_t *radix, schedule_radix_fold_t *fold, u
 
 /* ---- The family ------------------------------------------------------------------------------ */
 
-/* Whether values are folded with the plan's meetings as the operation allows. */
-static bool schedule_radix_keeps_order(const schedule_radix_t *radix)
+bool schedule_radix_keeps_order(const schedule_radix_t *radix)
 {
     return radix->request->commutative || !radix->plan.far || radix->plan.phases == 1;
 }

@@ -23,6 +23,13 @@ muster_status_t schedule_radix_begin(schedule_radix_t *radix, const schedule_req
 /* Appends the decision, where there is to be one. */
 void schedule_radix_end(schedule_radix_t *radix);
 
+/* Whether the plan's meetings, one after the other, fold values as the operation allows. */
+bool schedule_radix_keeps_order(const schedule_radix_t *radix);
+
+/* The pair of an extra and its proxy, if the rank is of one: one sends to the other. */
+void schedule_radix_pair(schedule_radix_t *radix, uint32_t round, bool to_proxy,
+                         schedule_region_t send, schedule_region_t receive, bool early);
+
 /* Round 0 of the reductions: extras hand in vectors of so many blocks, which their proxies fold. */
 void schedule_radix_join(schedule_radix_t *radix, schedule_radix_fold_t *fold, uint64_t blocks);
 
