@@ -166,6 +166,15 @@ static muster_status_t context_settings(settings_t *settings,
     return status;
 }
 
+/* The context fails. Nothing has been sent: a logical rank can still try again. */
+static void context_withdraw(const muster_context_options_t *options, transport_t *transport)
+{
+    if (options->local)
+        mem_withdraw(transport);
+    else
+        transport->operations->destroy(transport);
+}
+
 static muster_status_t context_join(muster_context_t *context, settings_t *settings,
                                     const muster_context_options_t *options)
 {
@@ -187,14 +196,17 @@ static muster_status_t context_join(muster_context_t *context, settings_t *setti
         return status;
     status = engine_create(transport, context->timeout, options->outcome, &context->engine);
     if (status != MUSTER_OK) {
-        transport->operations->destroy(transport);
+        context_withdraw(options, transport);
         return context_tell(options->failure, status, "no memory for the engine");
     }
     context->engine->alive = context->alive;
     *context->engine->settings = *settings;
     status = keeper_start(context->engine, context->boot, options->progress, &context->keeper);
-    if (status != MUSTER_OK)
+    if (status != MUSTER_OK) {
+        context->engine->transport = NULL;
+        context_withdraw(options, transport);
         return context_tell(options->failure, status, "the keeper's thread could not be started");
+    }
     return MUSTER_OK;
 }
 

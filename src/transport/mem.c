@@ -507,3 +507,15 @@ muster_status_t mem_create(mem_hub_t *hub, uint32_t rank, transport_t **transpor
     *transport = &mem->base;
     return MUSTER_OK;
 }
+
+void mem_withdraw(transport_t *transport)
+{
+    mem_transport_t *mem = mem_of(transport);
+    pthread_mutex_lock(&mem->own->lock);
+    mem->own->taken = false;
+    pthread_mutex_unlock(&mem->own->lock);
+    mem_hub_destroy(mem->hub);
+    free(mem->is_lost);
+    free(mem->is_told);
+    free(mem);
+}

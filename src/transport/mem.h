@@ -34,4 +34,10 @@ void mem_hub_destroy(mem_hub_t *hub);
  */
 muster_status_t mem_create(mem_hub_t *hub, uint32_t rank, transport_t **transport);
 
+/*
+ * Ends a transport that has neither sent nor polled, as if the rank had not come: nobody is told,
+ * what waits for it goes on waiting, and the rank can be taken again. Any thread.
+ */
+void mem_withdraw(transport_t *transport);
+
 #endif
