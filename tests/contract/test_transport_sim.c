@@ -11,6 +11,7 @@ static void sim_group_create(uint32_t size, contract_group_t *group)
                              .seed = seed,
                              .delay_minimum = 1000,
                              .delay_maximum = 100000,
+                             .byte_time = seed % 3 == 0, /* ns; a payload comes bit by bit */
                              .late_chance = 300,
                              .window = seed % 2 == 0 ? 1 << 16 : 0,
                              .clock_spread = 1000000000,
