@@ -76,25 +76,6 @@ static void lose_member(boot_t *boot, uint32_t rank, const char *how)
     hub_lose(&boot->hub->hub, rank, 0, how);
 }
 
-/* NULL: all is well. Otherwise what it did wrong. */
-static const char *take_message(hub_t *hub, uint32_t rank, const control_message_t *message)
-{
-    switch (message->kind) {
-    case CONTROL_ADDRESS:
-        return hub_address(hub, rank, message->blob, message->blob_length)
-                   ? NULL
-                   : "gave an address out of turn or of another length than others";
-    case CONTROL_EXPIRED:
-        hub_expire(hub, rank);
-        return NULL;
-    case CONTROL_LEAVE:
-        hub_leave(hub, rank);
-        return NULL;
-    default:
-        return "sent a control message out of turn";
-    }
-}
-
 static void serve_member(boot_t *boot, uint32_t rank)
 {
     boot_link_t *link = &boot->hub->links[rank];
@@ -111,7 +92,7 @@ static void serve_member(boot_t *boot, uint32_t rank)
         case BOOT_LINK_MESSAGE:
             break;
         }
-        const char *fault = take_message(&boot->hub->hub, rank, &message);
+        const char *fault = hub_take(&boot->hub->hub, rank, &message);
         if (fault != NULL) {
             lose_member(boot, rank, fault);
             return;
@@ -142,11 +123,8 @@ static void refuse(guest_t *guest, control_message_t *refusal)
 static void refuse_duplicate(boot_t *boot, guest_t *guest)
 {
     const hub_member_t *member = &boot->hub->hub.members[guest->rank];
-    control_message_t refusal = {.status = MUSTER_DUPLICATE_RANK, .pid = member->pid};
-    memcpy(refusal.host, member->host, sizeof refusal.host);
-    snprintf(refusal.text, sizeof refusal.text,
-             "rank %" PRIu32 " is held by process %" PRIu32 " on %s", guest->rank, member->pid,
-             member->host);
+    control_message_t refusal = {.kind = CONTROL_REFUSED};
+    hub_refuse_duplicate(guest->rank, member->pid, member->host, &refusal);
     refuse(guest, &refusal);
 }
 
@@ -177,12 +155,7 @@ static void answer_join(boot_t *boot, guest_t *guest, const control_message_t *j
 {
     control_message_t refusal = {.status = MUSTER_REFUSED, .pid = (uint32_t)boot->pid};
     memcpy(refusal.host, boot->hub->host, sizeof refusal.host);
-    if (join->version != CONTROL_VERSION) {
-        refusal.status = MUSTER_VERSION_MISMATCH;
-        snprintf(refusal.text, sizeof refusal.text,
-                 "rank 0 speaks version %d of the protocol, rank %" PRIu32
-                 " version %" PRIu32,
-                 CONTROL_VERSION, guest->rank, join->version);
+    if (hub_refuses_version("rank 0", guest->rank, join->version, &refusal)) {
         refuse(guest, &refusal);
         return;
     }

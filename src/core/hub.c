@@ -194,3 +194,58 @@ bool hub_over(const hub_t *hub)
     }
     return true;
 }
+
+const char *hub_take(hub_t *hub, uint32_t rank, const control_message_t *message)
+{
+    switch (message->kind) {
+    case CONTROL_ADDRESS:
+        return hub_address(hub, rank, message->blob, message->blob_length)
+                   ? NULL
+                   : "gave an address out of turn or of another length than others";
+    case CONTROL_EXPIRED:
+        hub_expire(hub, rank);
+        return NULL;
+    case CONTROL_LEAVE:
+        hub_leave(hub, rank);
+        return NULL;
+    default:
+        return "sent a control message out of turn";
+    }
+}
+
+static text_t refuse(control_message_t *refusal, muster_status_t status)
+{
+    refusal->kind = CONTROL_REFUSED;
+    refusal->status = status;
+    return text_over(refusal->text, sizeof refusal->text);
+}
+
+bool hub_refuses_version(const char *hub, uint32_t rank, uint32_t version,
+                         control_message_t *refusal)
+{
+    if (version == CONTROL_VERSION)
+        return false;
+    text_t text = refuse(refusal, MUSTER_VERSION_MISMATCH);
+    text_string(&text, hub);
+    text_string(&text, " speaks version ");
+    text_number(&text, CONTROL_VERSION);
+    text_string(&text, " of the protocol, rank ");
+    text_number(&text, rank);
+    text_string(&text, " version ");
+    text_number(&text, version);
+    return true;
+}
+
+void hub_refuse_duplicate(uint32_t rank, uint32_t pid, const char *host, control_message_t *refusal)
+{
+    text_t text = refuse(refusal, MUSTER_DUPLICATE_RANK);
+    text_t name = text_over(refusal->host, sizeof refusal->host);
+    refusal->pid = pid;
+    text_string(&name, host);
+    text_string(&text, "rank ");
+    text_number(&text, rank);
+    text_string(&text, " is held by process ");
+    text_number(&text, pid);
+    text_string(&text, " on ");
+    text_string(&text, host);
+}

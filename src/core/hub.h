@@ -70,6 +70,22 @@ void hub_leave(hub_t *hub, uint32_t rank);
  * by signal 9"; the step of start-up is added to it. pid: where the rank has not said it, or 0.
  */
 void hub_lose(hub_t *hub, uint32_t rank, uint32_t pid, const char *how);
+/*
+ * A message of a rank that has joined: one of the three above. NULL: it was taken. Otherwise what
+ * the rank did wrong, for hub_lose.
+ */
+const char *hub_take(hub_t *hub, uint32_t rank, const control_message_t *message);
+
+/*
+ * What is said to who does not join, besides pid and host of the hub, which the caller fills in.
+ * hub: who that is ("rank 0"). False, and nothing is done: its version is the hub's.
+ */
+bool hub_refuses_version(const char *hub, uint32_t rank, uint32_t version,
+                         control_message_t *refusal);
+/* Of another process, which holds the rank. */
+void hub_refuse_duplicate(uint32_t rank, uint32_t pid, const char *host,
+                          control_message_t *refusal);
+
 /* Nobody is awaited or joined any more. */
 bool hub_over(const hub_t *hub);
 /*

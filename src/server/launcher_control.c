@@ -207,21 +207,16 @@ static void join(launcher_connection_t *connection, const control_message_t *mes
     launcher_rank_t *rank = connection->rank;
     control_message_t refusal = {.pid = (uint32_t)getpid()};
     describe_host(refusal.host);
-    if (message->version != CONTROL_VERSION) {
-        refusal.status = MUSTER_VERSION_MISMATCH;
-        snprintf(refusal.text, sizeof refusal.text,
-                 "the launcher speaks version %d of the protocol, rank %u version %u",
-                 CONTROL_VERSION, rank->rank, message->version);
+    if (hub_refuses_version("the launcher", rank->rank, message->version, &refusal)) {
         refuse(connection, &refusal);
         return;
     }
     learn_process(connection, message->pid);
     launcher_connection_t *other = holder(connection);
     if (other != NULL) {
-        refusal.status = MUSTER_DUPLICATE_RANK;
-        refusal.pid = other->pid;
-        snprintf(refusal.text, sizeof refusal.text, "rank %u is held by process %u on %s",
-                 rank->rank, other->pid, refusal.host);
+        char host[MUSTER_HOST_MAX];
+        describe_host(host);
+        hub_refuse_duplicate(rank->rank, other->pid, host, &refusal);
         refuse(connection, &refusal);
         return;
     }
@@ -288,25 +283,14 @@ static bool take_message(launcher_connection_t *connection, const control_messag
         lose(connection, "sent a control message out of turn");
         return false;
     }
-    switch (message->kind) {
-    case CONTROL_JOIN:
+    if (message->kind == CONTROL_JOIN) {
         join(connection, message);
-        break;
-    case CONTROL_ADDRESS:
-        if (!hub_address(&meeting->hub, rank, message->blob, message->blob_length)) {
-            lose(connection, "gave an address out of turn or of another length than others");
-            return false;
-        }
-        break;
-    case CONTROL_EXPIRED:
-        hub_expire(&meeting->hub, rank);
-        break;
-    case CONTROL_LEAVE:
-        connection->left = true;
-        hub_leave(&meeting->hub, rank);
-        break;
-    default:
-        lose(connection, "sent a control message that only the launcher sends");
+        return !connection->closing;
+    }
+    connection->left = message->kind == CONTROL_LEAVE;
+    const char *fault = hub_take(&meeting->hub, rank, message);
+    if (fault != NULL) {
+        lose(connection, fault);
         return false;
     }
     return !connection->closing;

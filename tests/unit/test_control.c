@@ -332,6 +332,51 @@ START_TEST(test_hub_expiry)
 }
 END_TEST
 
+START_TEST(test_hub_takes)
+{
+    hub_t hub;
+    ear_t ear;
+    uint8_t blob[2] = {1, 2};
+    begin(&hub, &ear, 2);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        hub_join(&hub, rank, 1, "host");
+    control_message_t message = {.kind = CONTROL_ADDRESS, .blob = blob, .blob_length = 2};
+    ck_assert_ptr_null(hub_take(&hub, 0, &message));
+    ck_assert_ptr_nonnull(strstr(hub_take(&hub, 0, &message), "gave an address out of turn"));
+    message.kind = CONTROL_EXPIRED;
+    ck_assert_ptr_null(hub_take(&hub, 0, &message));
+    ck_assert_str_eq(ear.heard[1], "M1-1 ");
+    message.kind = CONTROL_LEAVE;
+    ck_assert_ptr_null(hub_take(&hub, 0, &message));
+    ck_assert_int_eq(hub.members[0].state, HUB_LEFT);
+    message.kind = CONTROL_TABLE;
+    ck_assert_str_eq(hub_take(&hub, 1, &message), "sent a control message out of turn");
+    free(hub.members);
+}
+END_TEST
+
+/* C125, C921: who may not join is told why. */
+START_TEST(test_hub_refuses)
+{
+    control_message_t refusal = {.kind = CONTROL_NONE};
+    char expected[128];
+    ck_assert(!hub_refuses_version("the hub", 3, CONTROL_VERSION, &refusal));
+    ck_assert_int_eq(refusal.kind, CONTROL_NONE);
+    ck_assert(hub_refuses_version("the hub", 3, CONTROL_VERSION + 1, &refusal));
+    ck_assert_int_eq(refusal.kind, CONTROL_REFUSED);
+    ck_assert_int_eq(refusal.status, MUSTER_VERSION_MISMATCH);
+    snprintf(expected, sizeof expected,
+             "the hub speaks version %d of the protocol, rank 3 version %d", CONTROL_VERSION,
+             CONTROL_VERSION + 1);
+    ck_assert_str_eq(refusal.text, expected);
+    hub_refuse_duplicate(5, 42, "elsewhere", &refusal);
+    ck_assert_int_eq(refusal.status, MUSTER_DUPLICATE_RANK);
+    ck_assert_uint_eq(refusal.pid, 42);
+    ck_assert_str_eq(refusal.host, "elsewhere");
+    ck_assert_str_eq(refusal.text, "rank 5 is held by process 42 on elsewhere");
+}
+END_TEST
+
 START_TEST(test_hub_missing_ranges)
 {
     hub_t hub;
@@ -369,6 +414,8 @@ int main(void)
     tcase_add_test(tcase, test_hub_exchanges);
     tcase_add_test(tcase, test_hub_losses);
     tcase_add_test(tcase, test_hub_expiry);
+    tcase_add_test(tcase, test_hub_takes);
+    tcase_add_test(tcase, test_hub_refuses);
     tcase_add_test(tcase, test_hub_missing_ranges);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
