@@ -295,7 +295,10 @@ MUSTER_API muster_status_t muster_comm_split(muster_comm_t *comm, muster_optiona
                                              uint64_t key, const muster_comm_options_t *options,
                                              muster_comm_t **part);
 
-/* Local; may be called at once after the last operation. Pending requests are cancelled. */
+/*
+ * Local; may be called at once after the last operation. Pending requests are cancelled; operations
+ * that the others have begun or begin beyond the caller's last fail with PEER_LOST.
+ */
 MUSTER_API void muster_comm_destroy(muster_comm_t *comm);
 
 MUSTER_API uint32_t muster_comm_rank(const muster_comm_t *comm);

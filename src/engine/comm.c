@@ -172,6 +172,7 @@ void comm_destroy(muster_comm_t *comm)
         request_finish(request, MUSTER_CANCELLED, NULL);
     }
     message_refuse_early(comm);
+    outcome_quit(comm);
     comm_release(comm);
 }
 

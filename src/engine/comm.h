@@ -115,6 +115,8 @@ struct muster_comm {
     uint8_t last_operation; /* started last, OPERATION_COUNT: none */
     uint64_t last_generation;
 
+    uint64_t ended; /* somebody has destroyed it: this generation and later ones fail; 0: no */
+    uint32_t ended_by;
     uint64_t reached;    /* every member is known to have begun this generation, or a later one */
     uint64_t missed;     /* highest generation of a verdict that came when it was too far ahead */
     uint64_t awaited;    /* the decider waits to hear that this rank has begun it; 0: none */

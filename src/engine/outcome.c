@@ -156,11 +156,31 @@ static void outcome_store_failure(muster_comm_t *comm, record_t *record,
         *record->failure = *failure;
 }
 
+/* Who has not begun a generation cannot say what it is. */
+static void outcome_name_operation(const muster_comm_t *comm, const record_t *record,
+                                   muster_failure_t *failure)
+{
+    if (failure->operation[0] || !record->started)
+        return;
+    muster_failure_t unnamed, named;
+    request_failure(comm, record->generation, OPERATION_COUNT, failure->status, failure->rank,
+                    &unnamed);
+    size_t length = strlen(unnamed.message);
+    if (strncmp(failure->message, unnamed.message, length) != 0)
+        return;
+    request_failure(comm, record->generation, call_form(&record->call), failure->status,
+                    failure->rank, &named);
+    outcome_say(&named, "%s", failure->message + length);
+    memcpy(failure->operation, named.operation, sizeof failure->operation);
+    memcpy(failure->message, named.message, sizeof failure->message);
+}
+
 static void outcome_decide_failure(muster_comm_t *comm, record_t *record,
                                    const muster_failure_t *failure)
 {
     MUSTER_ASSERT(record->state == RECORD_OPEN);
     muster_failure_t copy = *failure; /* it may lie in the inquiry */
+    outcome_name_operation(comm, record, &copy);
     outcome_drop_inquiry(comm, record);
     outcome_store_failure(comm, record, &copy);
     outcome_tell_all(comm, record);
@@ -405,13 +425,81 @@ static void outcome_fail_late(muster_comm_t *comm, uint64_t generation)
             outcome_send_failure(comm, &failure, rank);
 }
 
+static bool outcome_has_ended(const muster_comm_t *comm, uint64_t generation)
+{
+    return comm->ended != 0 && generation >= comm->ended;
+}
+
+/* The same on every rank that makes the same call. */
+static void outcome_destroyed_failure(const muster_comm_t *comm, uint64_t generation,
+                                      uint8_t operation, uint32_t rank, muster_failure_t *failure)
+{
+    request_failure(comm, generation, operation, MUSTER_PEER_LOST, rank, failure);
+    outcome_say(failure, "rank %u has destroyed its communicator", rank);
+}
+
 void outcome_begin(muster_comm_t *comm, record_t *record)
 {
-    if (record->state != RECORD_OPEN || !outcome_is_late(comm, record->generation))
-        return;
     muster_failure_t failure;
-    outcome_late_failure(comm, record->generation, &failure);
+    if (record->state != RECORD_OPEN)
+        return;
+    if (outcome_is_late(comm, record->generation))
+        outcome_late_failure(comm, record->generation, &failure);
+    else if (outcome_has_ended(comm, record->generation))
+        outcome_destroyed_failure(comm, record->generation,
+                                  record->started ? call_form(&record->call) : OPERATION_COUNT,
+                                  comm->ended_by, &failure);
+    else
+        return;
     outcome_store_failure(comm, record, &failure);
+}
+
+/* From this generation on all fail, those that are under way at once. */
+static void outcome_end(muster_comm_t *comm, uint64_t generation, uint32_t rank)
+{
+    if (comm->ended != 0 && comm->ended <= generation)
+        return;
+    comm->ended = generation;
+    comm->ended_by = rank;
+    wire_message_t message = comm_message(comm, WIRE_VERDICT, generation, 0);
+    message.label = VERDICT_ENDED;
+    message.call.root = rank;
+    for (uint32_t other = 0; other < comm->size && comm_is_decider(comm); other++)
+        if (other != comm->rank && other != rank && !comm_is_lost(comm, other))
+            comm_send_control(comm, other, &message, NULL);
+    for (unsigned i = 0; i < GENERATION_WINDOW; i++) {
+        muster_request_t *request = comm->operations[i];
+        record_t *record = request && outcome_has_ended(comm, request->generation)
+                               ? comm_record(comm, request->generation)
+                               : NULL;
+        if (!record || record->state != RECORD_OPEN)
+            continue;
+        outcome_drop_inquiry(comm, record);
+        outcome_begin(comm, record);
+        muster_failure_t failure;
+        outcome_failure(comm, record, &failure);
+        request_finish(request, failure.status, &failure);
+    }
+}
+
+void outcome_quit(muster_comm_t *comm)
+{
+    for (uint64_t generation = comm->clock.low; generation < comm->clock.next; generation++) {
+        const record_t *record = comm_record(comm, generation);
+        if (record && !record->started)
+            outcome_report_never(comm, generation, OPERATION_COUNT);
+    }
+    if (comm_is_decider(comm)) {
+        outcome_end(comm, comm->clock.next, comm->rank);
+        return;
+    }
+    muster_failure_t failure;
+    uint8_t bytes[WIRE_FAILURE_SIZE];
+    outcome_destroyed_failure(comm, comm->clock.next, OPERATION_COUNT, comm->rank, &failure);
+    wire_encode_failure(&failure, bytes);
+    wire_message_t message = comm_message(comm, WIRE_REPORT, comm->clock.next, sizeof bytes);
+    message.label = REPORT_QUIT;
+    comm_send_control(comm, comm->decider, &message, bytes);
 }
 
 /* ---- reports ---- */
@@ -471,8 +559,7 @@ void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failu
 void outcome_report_never(muster_comm_t *comm, uint64_t generation, uint8_t operation)
 {
     muster_failure_t failure;
-    request_failure(comm, generation, operation, MUSTER_PEER_LOST, comm->rank, &failure);
-    outcome_say(&failure, "rank %u has destroyed its communicator", comm->rank);
+    outcome_destroyed_failure(comm, generation, operation, comm->rank, &failure);
     outcome_report(comm, generation, &failure);
 }
 
@@ -500,6 +587,10 @@ void outcome_on_report(muster_comm_t *comm, const wire_message_t *message, const
     }
     failure.generation = generation;
     bool question = failure.status == MUSTER_IN_PROGRESS, near = comm_is_near(comm, generation);
+    if (comm_is_decider(comm) && message->label == REPORT_QUIT) {
+        outcome_end(comm, generation, message->source);
+        return;
+    }
     if (comm_is_decider(comm)) {
         ahead_heard(comm, message->source, generation);
         if (near)
@@ -510,7 +601,7 @@ void outcome_on_report(muster_comm_t *comm, const wire_message_t *message, const
             ahead_answer(comm, message->source, generation);
         return;
     }
-    if (question || !near)
+    if (question || !near || message->label == REPORT_QUIT)
         return; /* one who takes this rank for the decider has heard of a loss that ends it all */
     /* Who reports here takes every lower rank for lost. This rank may hear the same soon; if it
      * does not, the reporter is cut off from the decider, and the decider's word counts. */
@@ -611,6 +702,11 @@ void outcome_on_verdict(muster_comm_t *comm, const wire_message_t *message, cons
     uint64_t generation = generation_public(message->generation);
     if (message->label == VERDICT_REACHED && message->source == comm->decider) {
         ahead_reached(comm, generation);
+        return;
+    }
+    if (message->label == VERDICT_ENDED && message->source == comm->decider && generation > 0 &&
+        message->call.root < comm->size) {
+        outcome_end(comm, generation, message->call.root);
         return;
     }
     if (generation > 0 && !comm_is_near(comm, generation)) {

@@ -11,11 +11,15 @@
 
 #include "engine/comm.h"
 
-/* VERDICT and QUERY say in their label which kind they are. */
-enum { VERDICT_FAILURE = 0, VERDICT_VALUE = 1, VERDICT_REACHED = 2 };
+/* REPORT, VERDICT and QUERY say in their label which kind they are. */
+enum { REPORT_FAILURE = 0, REPORT_QUIT = 1 };
+enum { VERDICT_FAILURE = 0, VERDICT_VALUE = 1, VERDICT_REACHED = 2, VERDICT_ENDED = 3 };
 enum { QUERY_PLAIN = 0, QUERY_TAKEOVER = 1, QUERY_BEGUN = 2 };
 
-/* The generation of a record begins here: it may have been failed already, as one too far ahead. */
+/*
+ * The generation of a record begins here: it may have been failed already, as one too far ahead or
+ * after somebody's last.
+ */
 void outcome_begin(muster_comm_t *comm, record_t *record);
 
 /*
@@ -29,6 +33,9 @@ void outcome_report(muster_comm_t *comm, uint64_t generation, const muster_failu
  * destroyed: they need not wait for it. operation: OPERATION_COUNT where it is not known.
  */
 void outcome_report_never(muster_comm_t *comm, uint64_t generation, uint8_t operation);
+
+/* This rank destroys its communicator: the others need not wait for what it has not begun. */
+void outcome_quit(muster_comm_t *comm);
 
 /*
  * The decider has waited for a while: looks whether everybody who has come makes the same call,

@@ -109,6 +109,80 @@ START_TEST(many_end_with_their_decider)
 }
 END_TEST
 
+/* ---- Who still waits ------------------------------------------------------------------------- */
+
+static const sim_call_t waits[] = {
+    {.operation = OPERATION_BROADCAST, .count = 5000},
+    {.operation = OPERATION_BROADCAST, .count = 1},
+    {.operation = OPERATION_BROADCAST, .count = 5000, .root = 1},
+    {.operation = OPERATION_SCATTER, .count = 700, .root = 2},
+    {.operation = OPERATION_REDUCE, .count = 3, .root = 2},
+    {.operation = OPERATION_ALLREDUCE, .count = 1},
+    {.operation = OPERATION_SCAN, .count = 2},
+    {.operation = OPERATION_BARRIER},
+};
+#define WAITS (sizeof waits / sizeof waits[0])
+
+/*
+ * One rank destroys its communicator after the first of some calls: the others hear at once of the
+ * rest, under way or begun later, by name, though nobody sends that rank anything.
+ */
+static void run_quitter(uint64_t seed, const sim_call_t *call, uint32_t who, size_t ahead,
+                        muster_outcome_t outcome)
+{
+    const uint32_t order[] = {1, 0};
+    sim_world_t *world = world_of(3, seed, 1);
+    destruction_t destruction = {world, who, order};
+    const sim_fault_t faults[] = {{.at = SIM_SECOND,
+                                   .kind = SIM_FAULT_CALL,
+                                   .call = destroy_in_order,
+                                   .argument = &destruction}};
+    world->plan.faults = faults;
+    world->plan.fault_count = 1;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        sim_job_t *jobs = sim_world_jobs(world, rank, rank == who ? 1 : 5, ahead);
+        for (size_t i = 0; i < world->members[rank].job_count; i++) {
+            jobs[i].comm = 1;
+            jobs[i].call = *call;
+            jobs[i].options.outcome = outcome;
+        }
+        if (rank != who) {
+            jobs[4].not_before = 3 * SIM_SECOND;
+        }
+    }
+    ck_assert_int_eq(sim_world_run(world).result, SIM_ENDED);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (size_t i = 0; i < world->members[rank].job_count; i++) {
+            const sim_job_t *job = &world->members[rank].jobs[i];
+            bool sends_only = outcome == MUSTER_OUTCOME_LOCAL && job->status == MUSTER_OK;
+            muster_status_t status = i == 0 ? MUSTER_OK : MUSTER_PEER_LOST;
+            ck_assert_msg(job->status == status || sends_only, "%s %zu on rank %u without %u: %s",
+                          operation_name((uint8_t)call->operation), i, rank, who,
+                          muster_status_name(job->status));
+            if (job->status == MUSTER_OK) {
+                continue;
+            }
+            ck_assert_uint_eq(job->failure.rank, who);
+            ck_assert_str_eq(job->failure.operation, operation_name((uint8_t)call->operation));
+            ck_assert_ptr_nonnull(strstr(job->failure.message, job->failure.operation));
+            ck_assert_int_lt(job->ended, (i < 4 ? 1 : 3) * SIM_SECOND + 50 * SIM_MILLISECOND);
+        }
+    }
+    sim_world_destroy(world);
+}
+
+START_TEST(who_waits_for_one_that_has_destroyed_it)
+{
+    for (size_t i = 0; i < WAITS; i++) {
+        for (uint32_t who = 0; who < 3; who++) {
+            run_quitter((uint64_t)_i, &waits[i], who, 1, MUSTER_OUTCOME_UNIFORM);
+            run_quitter((uint64_t)_i, &waits[i], who, 4, MUSTER_OUTCOME_UNIFORM);
+            run_quitter((uint64_t)_i, &waits[i], who, 4, MUSTER_OUTCOME_LOCAL);
+        }
+    }
+}
+END_TEST
+
 /* Each test is a case of its own name, so that CK_RUN_CASE picks one. */
 static void add(Suite *suite, const char *name, const TTest *test, int seeds)
 {
@@ -124,6 +198,8 @@ int main(void)
     add(suite, "the_latest_destroyed_go_on_answering", the_latest_destroyed_go_on_answering,
         sim_seeds());
     add(suite, "many_end_with_their_decider", many_end_with_their_decider, sim_seeds());
+    add(suite, "who_waits_for_one_that_has_destroyed_it", who_waits_for_one_that_has_destroyed_it,
+        sim_seeds());
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
