@@ -337,7 +337,8 @@ MUSTER_API muster_status_t muster_comm_describe(const muster_comm_t *comm,
  */
 typedef struct muster_traffic {
     uint64_t messages_sent;
-    uint64_t bytes_sent; /* payload */
+    uint64_t bytes_sent;          /* payload */
+    uint64_t bytes_between_hosts; /* of these: to ranks on other hosts */
     uint64_t messages_received;
     uint64_t bytes_received;
     uint64_t control_messages;   /* sent: reports, queries, states, verdicts */

@@ -34,9 +34,8 @@ static const char *settings_plain(uint32_t number)
         return operation_name((uint8_t)(number % OPERATION_COUNT));
     if (number < SETTINGS_CORES)
         return settings_times[number - SETTINGS_FIRST_TIME].name;
-    return number == SETTINGS_CORES          ? "cores"
-           : number == SETTINGS_REPRODUCIBLE ? "reproducible"
-                                             : "log_choice";
+    static const char *const rest[] = {"cores", "reproducible", "log_choice", "hosts"};
+    return rest[number - SETTINGS_CORES];
 }
 
 const char *settings_name(uint32_t number, char *name, size_t size)
@@ -69,7 +68,9 @@ settings_kind_t settings_kind(uint32_t number)
         return SETTINGS_RADIX;
     if (number < SETTINGS_CORES)
         return SETTINGS_TIME;
-    return number == SETTINGS_CORES ? SETTINGS_COUNT : SETTINGS_SWITCH;
+    return number == SETTINGS_CORES    ? SETTINGS_COUNT
+           : number == SETTINGS_PLACES ? SETTINGS_HOSTS
+                                       : SETTINGS_SWITCH;
 }
 
 const char *settings_about(uint32_t number)
@@ -81,10 +82,13 @@ const char *settings_about(uint32_t number)
         return "radix sequences for families that follow one, by size";
     if (number < SETTINGS_CORES)
         return settings_times[number - SETTINGS_FIRST_TIME].about;
-    if (number == SETTINGS_CORES)
-        return "that the ranks of a host share; 0: one for each rank";
-    return number == SETTINGS_REPRODUCIBLE ? "1: reductions give the same bits on every path"
-                                           : "1: each choice of a schedule is told once";
+    static const char *const rest[] = {
+        "that the ranks of a host share; 0: one for each rank",
+        "1: reductions give the same bits on every path",
+        "1: each choice of a schedule is told once",
+        "where the job's ranks are to be taken to be: 12, 7,8,7 or 8*12",
+    };
+    return rest[number - SETTINGS_CORES];
 }
 
 const char *settings_origin_text(uint8_t origin)
@@ -179,6 +183,16 @@ static muster_status_t settings_set_table(settings_t *settings, uint32_t number,
                : settings_refuse(error, wrong.position, radix_fault_text(wrong.fault));
 }
 
+static muster_status_t settings_set_hosts(settings_t *settings, const char *text, size_t length,
+                                          settings_error_t *error)
+{
+    size_t position;
+    const char *reason;
+    if (hosts_parse(text, length, &settings->hosts, &position, &reason) == MUSTER_OK)
+        return MUSTER_OK;
+    return settings_refuse(error, position, reason);
+}
+
 muster_status_t settings_set(settings_t *settings, uint32_t number, const char *text, size_t length,
                              settings_origin_t origin, settings_error_t *error)
 {
@@ -202,6 +216,9 @@ muster_status_t settings_set(settings_t *settings, uint32_t number, const char *
         else if (status == MUSTER_OK)
             settings->log = value == 1;
         break;
+    case SETTINGS_HOSTS:
+        status = settings_set_hosts(settings, text, length, error);
+        break;
     default:
         status = settings_set_table(settings, number, text, length, error);
         break;
@@ -224,6 +241,9 @@ void settings_print(const settings_t *settings, uint32_t number, text_t *text)
         break;
     case SETTINGS_SWITCH:
         text_number(text, number == SETTINGS_REPRODUCIBLE ? settings->reproducible : settings->log);
+        break;
+    case SETTINGS_HOSTS:
+        hosts_print(&settings->hosts, text);
         break;
     case SETTINGS_RADIX:
         if (settings->radix[number % OPERATION_COUNT].count == 0)

@@ -10,6 +10,7 @@
 #define MUSTER_CORE_SETTINGS_H
 
 #include "core/call.h"
+#include "core/hosts.h"
 #include "core/radix_choice.h"
 #include "core/radix_text.h"
 #include "core/select.h"
@@ -30,7 +31,8 @@ typedef enum settings_kind {
     SETTINGS_RADIX,     /* a table of radix sequences */
     SETTINGS_TIME,      /* 2500ns */
     SETTINGS_COUNT,     /* a number */
-    SETTINGS_SWITCH     /* 0 or 1 */
+    SETTINGS_SWITCH,    /* 0 or 1 */
+    SETTINGS_HOSTS      /* where the job's ranks are */
 } settings_kind_t;
 
 enum {
@@ -44,6 +46,7 @@ enum {
         SETTINGS_CORES,
     SETTINGS_REPRODUCIBLE,
     SETTINGS_LOG,
+    SETTINGS_PLACES,
     SETTINGS_ALL
 };
 
@@ -62,6 +65,7 @@ typedef struct settings {
     select_parameters_t parameters;
     bool reproducible;            /* reductions of all communicators are (C420) */
     bool log;                     /* choices are told */
+    hosts_t hosts;                /* where ranks are, whatever their hosts say of themselves */
     uint8_t origin[SETTINGS_ALL]; /* settings_origin_t */
 } settings_t;
 

@@ -18,10 +18,19 @@
 
 /* ---- hosts ---- */
 
-static const char *choice_host(const muster_comm_t *comm, uint32_t rank)
+/* Whether two neighbours are on different hosts: by the settings, or by what the peers say. */
+static bool choice_is_apart(const muster_comm_t *comm, uint32_t rank, uint32_t before)
 {
-    transport_t *transport = comm->engine->transport;
-    return transport->operations->peer(transport, comm->members[rank])->host;
+    const engine_t *engine = comm->engine;
+    const hosts_t *hosts = &engine->settings->hosts;
+    uint32_t one = comm->members[rank], other = comm->members[before];
+    if (hosts_count(hosts, engine->size) > 0)
+        return hosts_of(hosts, engine->size, one) != hosts_of(hosts, engine->size, other);
+    transport_t *transport = engine->transport;
+    if (!transport || transport->local_ranks == transport->size)
+        return false;
+    return strcmp(transport->operations->peer(transport, one)->host,
+                  transport->operations->peer(transport, other)->host) != 0;
 }
 
 bool choice_prepare(choice_t *choice, uint32_t size)
@@ -33,15 +42,22 @@ bool choice_prepare(choice_t *choice, uint32_t size)
 void choice_find_hosts(muster_comm_t *comm)
 {
     choice_t *choice = &comm->choice;
-    transport_t *transport = comm->engine->transport;
     uint32_t count = 1;
     choice->host_first[0] = 0;
-    bool apart = transport && transport->local_ranks < transport->size;
-    for (uint32_t rank = 1; apart && rank < comm->size; rank++)
-        if (strcmp(choice_host(comm, rank), choice_host(comm, rank - 1)) != 0)
+    for (uint32_t rank = 1; rank < comm->size; rank++)
+        if (choice_is_apart(comm, rank, rank - 1))
             choice->host_first[count++] = rank;
     choice->host_first[count] = comm->size;
     choice->hosts = (schedule_hosts_t){.count = count, .first = choice->host_first};
+}
+
+bool choice_is_between(const muster_comm_t *comm, uint32_t rank)
+{
+    const schedule_hosts_t *hosts = &comm->choice.hosts;
+    if (hosts->count < 2)
+        return false;
+    schedule_request_t request = {.hosts = hosts, .size = comm->size};
+    return schedule_host_of(&request, rank) != schedule_host_of(&request, comm->rank);
 }
 
 /* ---- plans ---- */

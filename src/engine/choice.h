@@ -54,8 +54,14 @@ typedef struct choice {
 
 /* The memory that a communicator of so many ranks needs for its choices; false: there is none. */
 bool choice_prepare(choice_t *choice, uint32_t size);
-/* Finds the members' hosts, by what the transport says of its peers. */
+/*
+ * Finds the members' hosts, by the settings or by what the transport says of its peers. Neighbours
+ * in rank order that are on one host are together; a host that comes again counts as another.
+ */
 void choice_find_hosts(muster_comm_t *comm);
+
+/* Whether the rank is on another host than this one. */
+bool choice_is_between(const muster_comm_t *comm, uint32_t rank);
 
 /* What the choice is, without building it: for describe and the log. NOT_SUPPORTED: none. */
 muster_status_t choice_plan(muster_comm_t *comm, const choice_call_t *call, select_plan_t *plan);

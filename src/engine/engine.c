@@ -92,7 +92,7 @@ static muster_status_t engine_make_world(engine_t *engine, muster_outcome_t outc
 }
 
 muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_outcome_t outcome,
-                              engine_t **result)
+                              const settings_t *settings, engine_t **result)
 {
     engine_t *engine = calloc(1, sizeof *engine);
     if (!engine)
@@ -102,7 +102,9 @@ muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_ou
     engine->size = transport->size;
     engine->timeout = timeout;
     engine->settings = malloc(sizeof *engine->settings);
-    if (engine->settings)
+    if (engine->settings && settings)
+        *engine->settings = *settings;
+    else if (engine->settings)
         settings_begin(engine->settings);
     engine->gone = calloc(engine->size, 1);
     engine->how = calloc(engine->size, sizeof *engine->how);

@@ -81,9 +81,12 @@ typedef struct engine {
 
 typedef enum engine_gone { ENGINE_HERE = 0, ENGINE_LEFT, ENGINE_LOST } engine_gone_t;
 
-/* Takes the transport over: engine_destroy destroys it. timeout in ns, INT64_MAX: none. */
+/*
+ * Takes the transport over: engine_destroy destroys it. timeout in ns, INT64_MAX: none. settings
+ * are copied; NULL: the built-in ones.
+ */
 muster_status_t engine_create(transport_t *transport, int64_t timeout, muster_outcome_t outcome,
-                              engine_t **engine);
+                              const settings_t *settings, engine_t **engine);
 /* Cancels and frees everything, communicators and requests too. Without the lock. */
 void engine_destroy(engine_t *engine);
 

@@ -79,6 +79,8 @@ static void request_send(muster_request_t *request, const schedule_phase_t *phas
                                                          header, spans, count, transfer, &done);
     comm->traffic.messages_sent++;
     comm->traffic.bytes_sent += bytes;
+    if (choice_is_between(comm, send->peer))
+        comm->traffic.bytes_between_hosts += bytes;
     if (status == MUSTER_OK && !done) {
         request->sends_out++;
         return;

@@ -175,6 +175,21 @@ static void context_withdraw(const muster_context_options_t *options, transport_
         transport->operations->destroy(transport);
 }
 
+/* Hosts that are set have to be those of this job. */
+static muster_status_t context_check_hosts(const settings_t *settings, transport_t *transport,
+                                           muster_failure_t *failure)
+{
+    bool set = settings->origin[SETTINGS_PLACES] != SETTINGS_BUILTIN;
+    if (!set || hosts_count(&settings->hosts, transport->size) > 0)
+        return MUSTER_OK;
+    char bytes[256];
+    text_t text = text_over(bytes, sizeof bytes);
+    hosts_print(&settings->hosts, &text);
+    return check_refuse(failure, NULL, MUSTER_INVALID_ARGUMENT,
+                        "the setting hosts is %s, which does not fit a job of %u ranks", bytes,
+                        transport->size);
+}
+
 static muster_status_t context_join(muster_context_t *context, settings_t *settings,
                                     const muster_context_options_t *options)
 {
@@ -192,15 +207,20 @@ static muster_status_t context_join(muster_context_t *context, settings_t *setti
                          : context_connect(context->boot, settings, context->timeout, deadline,
                                            &transport, options->failure);
     }
-    if (status != MUSTER_OK)
+    if (status == MUSTER_OK)
+        status = context_check_hosts(settings, transport, options->failure);
+    if (status != MUSTER_OK) {
+        if (transport)
+            transport->operations->destroy(transport);
         return status;
-    status = engine_create(transport, context->timeout, options->outcome, &context->engine);
+    }
+    status =
+        engine_create(transport, context->timeout, options->outcome, settings, &context->engine);
     if (status != MUSTER_OK) {
         context_withdraw(options, transport);
         return context_tell(options->failure, status, "no memory for the engine");
     }
     context->engine->alive = context->alive;
-    *context->engine->settings = *settings;
     status = keeper_start(context->engine, context->boot, options->progress, &context->keeper);
     if (status != MUSTER_OK) {
         context->engine->transport = NULL;

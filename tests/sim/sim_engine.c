@@ -300,8 +300,8 @@ sim_world_t *sim_world_create(const sim_options_t *options, int64_t timeout,
         sim_member_t *member = &world->members[rank];
         member->world = world;
         member->rank = rank;
-        if (engine_create(sim_transport(world->cluster, rank), timeout, outcome, &member->engine) !=
-            MUSTER_OK) {
+        if (engine_create(sim_transport(world->cluster, rank), timeout, outcome, NULL,
+                          &member->engine) != MUSTER_OK) {
             abort();
         }
         member->comms[0] = member->engine->world;

@@ -410,7 +410,7 @@ static void make_together(uint64_t seed, maker_t *makers, uint32_t size, int64_t
         makers[rank].status = MUSTER_IN_PROGRESS;
         actors[rank] = &makers[rank];
         ck_assert_int_eq(engine_create(makers[rank].transport, TIMEOUT, MUSTER_OUTCOME_DEFAULT,
-                                       &makers[rank].engine),
+                                       NULL, &makers[rank].engine),
                          MUSTER_OK);
     }
     sim_plan_t plan = {.cluster = cluster,

@@ -115,7 +115,7 @@ int main(void)
     if (status != MUSTER_OK)
         fail("boot", status, &failure);
     transport_t *transport = connect_all(boot, deadline);
-    status = engine_create(transport, DEADLINE, MUSTER_OUTCOME_DEFAULT, &engine);
+    status = engine_create(transport, DEADLINE, MUSTER_OUTCOME_DEFAULT, NULL, &engine);
     if (status != MUSTER_OK)
         exit(1);
     engine->alive = &alive;

@@ -50,6 +50,7 @@ START_TEST(values_are_printed_as_they_are_taken)
         {"byte_between", "125ps", NULL},
         {"cores", "96", NULL},
         {"reproducible", "1", NULL},
+        {"hosts", "7,8*3", NULL},
     };
     settings_begin(&settings);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -95,6 +96,7 @@ START_TEST(wrong_values_are_refused)
         {"cores", "2x", 2},
         {"reproducible", "2", 1},
         {"reproducible", "yes", 1},
+        {"hosts", "7,,8", 3},
     };
     settings_begin(&settings);
     settings_begin(&other);
