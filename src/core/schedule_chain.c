@@ -1,9 +1,9 @@
 /*
- * The chain family: dispatch, and scans. Each rank hears the reduction over all ranks before it from the rank to
- * its left, and tells the rank to its right the reduction with its own value. The least messages
- * there are, one over each link; the last rank waits for all links one after the other, but calls
- * back to back follow each other along the chain. Each link is a group of two. With uniform outcome
- * a decision follows, by a star at rank 0.
+ * The chain family: dispatch, and scans. Each rank hears the reduction over all ranks before it
+ * from the rank to its left, and tells the rank to its right the reduction with its own value. The
+ * least messages there are, one over each link; the last rank waits for all links one after the
+ * other, but calls back to back follow each other along the chain. Each link is a group of two.
+ * With uniform outcome a decision follows, by a star at rank 0.
  */
 #include "core/assertion.h"
 #include "core/schedule_chain_parts.h"

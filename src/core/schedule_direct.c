@@ -99,6 +99,7 @@ static void schedule_direct_allreduce(schedule_direct_t *direct)
     schedule_fold_t fold = {
         .size = direct->size,
         .rank = direct->rank,
+        .width = 1,
         .own = schedule_run(SCHEDULE_SEND, 0, 1),
         .first = result,
         .stride = 1,
@@ -129,6 +130,7 @@ static void schedule_direct_reduce_scatter(schedule_direct_t *direct)
     schedule_fold_t fold = {
         .size = direct->size,
         .rank = direct->rank,
+        .width = 1,
         .own = schedule_run(SCHEDULE_SEND, direct->rank, 1),
         .first = result,
         .stride = stride,

@@ -8,7 +8,7 @@
 
 #include "core/schedule_family.h"
 
-#define SCHEDULE_EDGES_LEVELS 32
+#define SCHEDULE_EDGES_LEVELS 64
 
 /* A level: its busiest ranks, and the leader and the host whose edges are being named. */
 typedef struct schedule_edge_level {

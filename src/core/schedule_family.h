@@ -13,9 +13,11 @@
  * tree      groups of a given arity, a star where it is the size (all operations)
  * direct    every pair exchanges at once (barrier, allgather(v), alltoall(v), allreduce,
  *           reduce_scatter)
- * chain     each rank hears from the one before it and tells the one after it (scans; broadcast and
- *           reduce in pieces, one behind the other)
+ * chain     each rank hears from the one before it and tells the one after it (scans; broadcast
+ *           and reduce in pieces, one behind the other)
  * knomial   a k-nomial tree around the root (broadcast, reduce, gather(v), scatter(v))
+ * hosts     two levels, inside hosts and between them, even or not; by leaders or, far first, by
+ *           all ranks (barrier, broadcast, reduce, allreduce, allgather(v))
  * radix     exact radix sequences and fixed radices (barrier, allgather(v), allreduce,
  *           reduce_scatter)
  * split     the same, on long vectors in pieces (broadcast, reduce, allreduce)
@@ -25,6 +27,7 @@
     X(DIRECT, "direct", schedule_direct, schedule_direct_figures)                                  \
     X(CHAIN, "chain", schedule_chain, schedule_chain_figures)                                      \
     X(KNOMIAL, "knomial", schedule_knomial, schedule_knomial_figures)                              \
+    X(HOSTS, "hosts", schedule_hosts, schedule_hosts_figures)                                      \
     X(RADIX, "radix", schedule_radix, schedule_radix_figures)                                      \
     X(SPLIT, "split", schedule_split, schedule_split_figures)
 
@@ -84,6 +87,8 @@ muster_status_t schedule_chain_figures(const schedule_request_t *request,
                                        schedule_figures_t *figures);
 muster_status_t schedule_knomial_figures(const schedule_request_t *request,
                                          schedule_figures_t *figures);
+muster_status_t schedule_hosts_figures(const schedule_request_t *request,
+                                       schedule_figures_t *figures);
 muster_status_t schedule_radix_figures(const schedule_request_t *request,
                                        schedule_figures_t *figures);
 muster_status_t schedule_split_figures(const schedule_request_t *request,

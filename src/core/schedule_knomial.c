@@ -8,6 +8,7 @@
 #include "core/schedule_knomial.h"
 
 #include "core/assertion.h"
+#include "core/schedule_fold.h"
 #include "core/schedule_walk.h"
 
 typedef struct schedule_knomial {
@@ -128,26 +129,16 @@ static void schedule_knomial_broadcast(schedule_knomial_t *knomial)
                             false);
 }
 
-/* The values of a round's children, from left to right; started: result holds what is left. */
+/* The values of a round's children, from left to right. */
 static void schedule_knomial_combine(schedule_knomial_t *knomial, uint32_t round,
-                                     schedule_region_t result, bool started)
+                                     schedule_sum_t *sum)
 {
-    schedule_emitter_t *emit = &knomial->emit;
-    schedule_region_t own = schedule_run(SCHEDULE_SEND, 0, 1);
     schedule_knomial_round_t children = schedule_knomial_children(&knomial->at, round);
-    bool only_one = !started && children.count == 1;
-    if (!started && !only_one)
-        schedule_emit_copy(emit, own, result);
+    schedule_sum_begin(sum, &knomial->emit, children.count);
     schedule_knomial_phase(knomial, 0, round);
-    for (uint32_t i = 0; i < children.count; ++i) {
-        uint32_t child = schedule_knomial_rank(&knomial->at, children.first + i * children.stride);
-        if (only_one) { /* own op it, in its place, without a copy */
-            schedule_emit_place(emit, child, result, true);
-            schedule_emit_reduce(emit, own, result, result);
-        } else {
-            schedule_emit_combine(emit, child, schedule_knomial_scratch(knomial, 1), result);
-        }
-    }
+    for (uint32_t i = 0; i < children.count; ++i)
+        schedule_sum_add(sum, &knomial->emit,
+                         schedule_knomial_rank(&knomial->at, children.first + i * children.stride));
 }
 
 static void schedule_knomial_relay(schedule_knomial_t *knomial, schedule_region_t result,
@@ -168,24 +159,22 @@ static void schedule_knomial_relay(schedule_knomial_t *knomial, schedule_region_
 
 static void schedule_knomial_reduce(schedule_knomial_t *knomial)
 {
-    schedule_region_t result = schedule_run(SCHEDULE_RECEIVE, 0, 1);
     bool at_root = knomial->rank == knomial->root;
-    bool started = knomial->in_place;
-    bool children = knomial->at.span > 1;
-    if (!at_root && children)
-        result = schedule_knomial_scratch(knomial, 1);
-    for (uint32_t round = 0; children && round < knomial->at.level; ++round) {
-        if (schedule_knomial_children(&knomial->at, round).count == 0)
-            break;
-        schedule_knomial_combine(knomial, round, result, started);
-        started = true;
-    }
+    schedule_sum_t sum = {.own = schedule_run(SCHEDULE_SEND, 0, 1),
+                          .result = schedule_run(SCHEDULE_RECEIVE, 0, 1),
+                          .stride = 1,
+                          .started = knomial->in_place};
+    if (!at_root && knomial->at.span > 1)
+        sum.result = schedule_knomial_scratch(knomial, 1);
+    for (uint32_t round = 0; round < knomial->at.level; ++round)
+        if (schedule_knomial_children(&knomial->at, round).count > 0)
+            schedule_knomial_combine(knomial, round, &sum);
     if (!schedule_knomial_is_top(knomial)) {
         schedule_knomial_phase(knomial, 0, knomial->at.level);
         schedule_emit_send(&knomial->emit, schedule_knomial_parent(knomial),
-                           started ? result : schedule_run(SCHEDULE_SEND, 0, 1));
+                           schedule_sum_value(&sum));
     }
-    schedule_knomial_relay(knomial, result, !started);
+    schedule_knomial_relay(knomial, sum.result, !sum.started);
     schedule_knomial_tell(knomial);
 }
 
@@ -286,7 +275,8 @@ muster_status_t schedule_knomial(const schedule_request_t *request, schedule_t *
     }
     schedule_knomial_t knomial = {
         .request = request,
-        .at = schedule_knomial_at(request, schedule_knomial_top(request), request->rank),
+        .at = schedule_knomial_at(request->size, schedule_knomial_radix(request),
+                                  schedule_knomial_top(request), request->rank),
         .rank = request->rank,
         .root = request->root,
         .in_place = request->in_place &&

@@ -27,8 +27,8 @@ uint32_t schedule_knomial_top(const schedule_request_t *request);
 /* Whether rank 0 decides in a data phase; no decision is appended then. */
 bool schedule_knomial_decides_on_the_way(const schedule_request_t *request);
 
-/* size >= 2. */
-schedule_knomial_place_t schedule_knomial_at(const schedule_request_t *request, uint32_t top,
+/* A rank alone is at the top, and has no children. */
+schedule_knomial_place_t schedule_knomial_at(uint32_t size, uint32_t radix, uint32_t top,
                                              uint32_t rank);
 uint32_t schedule_knomial_rank(const schedule_knomial_place_t *at, uint32_t place);
 /* The place's children in a round below its level: how many, the first, and how far apart. */

@@ -31,7 +31,7 @@ static schedule_knomial_plan_t schedule_knomial_plan(const schedule_request_t *r
     schedule_knomial_plan_t plan = {.request = request};
     bool on_the_way = schedule_knomial_decides_on_the_way(request);
     uint32_t top = schedule_knomial_top(request);
-    plan.top = schedule_knomial_at(request, top, top);
+    plan.top = schedule_knomial_at(request->size, schedule_knomial_radix(request), top, top);
     switch (request->operation) {
     case OPERATION_BROADCAST:
         plan.down = SCHEDULE_KNOMIAL_VALUE;
@@ -76,7 +76,7 @@ static void schedule_knomial_pass(const schedule_knomial_plan_t *plan, bool down
     schedule_edges_begin(&edges, plan->request, down, reduces);
     for (uint32_t place = 1; place < top->size; ++place) {
         schedule_knomial_place_t at =
-            schedule_knomial_at(plan->request, top->top, schedule_knomial_rank(top, place));
+            schedule_knomial_at(top->size, top->radix, top->top, schedule_knomial_rank(top, place));
         schedule_edges_add(&edges, top->highest - at.level, schedule_knomial_rank(top, at.parent),
                            schedule_knomial_rank(top, place),
                            schedule_knomial_blocks(load, at.span));
@@ -110,7 +110,8 @@ static void schedule_knomial_rank_figures(const schedule_knomial_plan_t *plan, u
                                           schedule_figures_t *figures)
 {
     const schedule_request_t *request = plan->request;
-    schedule_knomial_place_t at = schedule_knomial_at(request, plan->top.top, rank);
+    schedule_knomial_place_t at =
+        schedule_knomial_at(plan->top.size, plan->top.radix, plan->top.top, rank);
     uint64_t messages = 0, blocks = 0;
     for (uint32_t round = 0; plan->goes_down && round < at.level; ++round) {
         uint64_t count = schedule_knomial_children(&at, round).count;

@@ -4,9 +4,7 @@
 
 uint32_t schedule_knomial_radix(const schedule_request_t *request)
 {
-    uint32_t radix = request->radix.count > 0 ? request->radix.factors[0] : 2;
-    MUSTER_ASSERT(radix >= RADIX_MIN);
-    return radix;
+    return request->radix.count > 0 ? request->radix.factors[0] : 2;
 }
 
 uint32_t schedule_knomial_top(const schedule_request_t *request)
@@ -37,12 +35,10 @@ static uint32_t schedule_knomial_power(uint32_t radix, uint32_t exponent)
     return (uint32_t)power;
 }
 
-schedule_knomial_place_t schedule_knomial_at(const schedule_request_t *request, uint32_t top,
+schedule_knomial_place_t schedule_knomial_at(uint32_t size, uint32_t radix, uint32_t top,
                                              uint32_t rank)
 {
-    uint32_t size = request->size;
-    uint32_t radix = schedule_knomial_radix(request);
-    MUSTER_ASSERT(size >= 2 && rank < size && top < size);
+    MUSTER_ASSERT(radix >= RADIX_MIN && rank < size && top < size);
     schedule_knomial_place_t at = {.size = size, .radix = radix, .top = top};
     at.place = rank >= top ? rank - top : size - (top - rank);
     for (uint32_t left = (size - 1) / radix; left > 0; left /= radix)

@@ -51,6 +51,7 @@ static void schedule_tree_reduce_at_centre(schedule_tree_t *tree)
     schedule_fold_t fold = {
         .size = tree->size,
         .rank = tree->rank,
+        .width = 1,
         .own = schedule_run(SCHEDULE_SEND, 0, 1),
         .first = result,
         .stride = 1,
