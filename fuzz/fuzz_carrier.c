@@ -1,6 +1,6 @@
 /*
  * Carriers. The first byte is a number of rows, what follows a carrier's bytes; and the same bytes
- * are taken for lengths, from which offsets are built.
+ * are taken for offsets, and for a width and a number of rows.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -24,25 +24,24 @@ static void fuzz_wire_carrier(const uint8_t *bytes, size_t size, size_t rows)
     MUSTER_ASSERT(carrier_wire_size(rows, sum, &wire_size) && wire_size == size);
 }
 
-/* What is built passes its own check; of a length and a width, the product is the length. */
+/* Offsets that pass never decrease; rows and a width that pass have the length for their product. */
 static void fuzz_shapes(const uint8_t *bytes, size_t size)
 {
-    size_t lengths[ROWS_MAX] = {0}, offsets[ROWS_MAX + 1];
-    size_t rows = size / 8 < ROWS_MAX ? size / 8 : ROWS_MAX;
-    for (size_t row = 0; row < rows; row++)
-        lengths[row] = (size_t)wire_get_u64(bytes + row * 8);
-    if (carrier_ragged_build(lengths, rows, offsets) == MUSTER_OK) {
-        carrier_ragged_t shape = {.offsets = offsets, .rows = rows};
-        MUSTER_ASSERT(carrier_ragged_check(&shape, offsets[rows]) == MUSTER_OK);
-        MUSTER_ASSERT(carrier_ragged_check(&shape, offsets[rows] + 1) == MUSTER_INVALID_COUNT);
+    size_t numbers[ROWS_MAX] = {0};
+    size_t count = size / 8 < ROWS_MAX ? size / 8 : ROWS_MAX;
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = (size_t)wire_get_u64(bytes + i * 8);
+    carrier_ragged_t ragged = {.offsets = numbers, .rows = count > 0 ? count - 1 : 0};
+    if (count > 0 && carrier_ragged_check(&ragged, numbers[count - 1]) == MUSTER_OK) {
+        MUSTER_ASSERT(carrier_ragged_check(&ragged, numbers[count - 1] + 1) ==
+                      MUSTER_INVALID_COUNT);
+        for (size_t row = 0; row + 1 < count; row++)
+            MUSTER_ASSERT(numbers[row] <= numbers[row + 1]);
     }
-    carrier_ragged_t any = {.offsets = lengths, .rows = rows > 0 ? rows - 1 : 0};
-    if (rows > 0 && carrier_ragged_check(&any, lengths[rows - 1]) == MUSTER_OK)
-        for (size_t row = 0; row + 1 < rows; row++)
-            MUSTER_ASSERT(lengths[row] <= lengths[row + 1]);
-    carrier_uniform_t uniform;
-    if (rows >= 2 && carrier_uniform_from(lengths[0], lengths[1], &uniform) == MUSTER_OK)
-        MUSTER_ASSERT(carrier_uniform_check(&uniform, lengths[0]) == MUSTER_OK);
+    carrier_uniform_t uniform = {.rows = numbers[1], .width = numbers[2]};
+    if (carrier_uniform_check(&uniform, numbers[0]) == MUSTER_OK)
+        MUSTER_ASSERT(uniform.width == 0 ? numbers[0] == 0
+                                         : numbers[0] / uniform.width == uniform.rows);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

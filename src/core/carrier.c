@@ -28,15 +28,6 @@ muster_status_t carrier_uniform_check(const carrier_uniform_t *shape, size_t len
     return MUSTER_OK;
 }
 
-muster_status_t carrier_uniform_from(size_t length, size_t width, carrier_uniform_t *shape)
-{
-    if (width == 0 ? length != 0 : length % width != 0)
-        return MUSTER_INVALID_COUNT;
-    shape->rows = width == 0 ? 0 : length / width;
-    shape->width = width;
-    return MUSTER_OK;
-}
-
 muster_status_t carrier_ragged_check(const carrier_ragged_t *shape, size_t length)
 {
     if (shape->offsets == NULL || shape->offsets[0] != 0)
@@ -45,19 +36,6 @@ muster_status_t carrier_ragged_check(const carrier_ragged_t *shape, size_t lengt
         if (shape->offsets[row] > shape->offsets[row + 1])
             return MUSTER_INVALID_ARGUMENT;
     return shape->offsets[shape->rows] == length ? MUSTER_OK : MUSTER_INVALID_COUNT;
-}
-
-muster_status_t carrier_ragged_build(const size_t *lengths, size_t rows, size_t *offsets)
-{
-    size_t sum = 0;
-    for (size_t row = 0; row < rows; row++)
-        if (!carrier_add(sum, lengths[row], &sum))
-            return MUSTER_INVALID_COUNT;
-    /* Only now: offsets stay as they were where the lengths overflow. */
-    offsets[0] = 0;
-    for (size_t row = 0; row < rows; row++)
-        offsets[row + 1] = offsets[row] + lengths[row];
-    return MUSTER_OK;
 }
 
 bool carrier_wire_size(size_t rows, size_t data_bytes, size_t *size)

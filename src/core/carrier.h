@@ -28,10 +28,6 @@ typedef struct carrier_uniform {
  * INVALID_COUNT: length is not rows*width, the width does not divide it, or the product overflows.
  */
 muster_status_t carrier_uniform_check(const carrier_uniform_t *shape, size_t length);
-/*
- * From a length and a width: rows = length/width; a zero width needs zero length and gives rows 0.
- */
-muster_status_t carrier_uniform_from(size_t length, size_t width, carrier_uniform_t *shape);
 
 typedef struct carrier_ragged {
     const size_t *offsets; /* rows + 1 */
@@ -39,8 +35,6 @@ typedef struct carrier_ragged {
 } carrier_ragged_t;
 /* INVALID_ARGUMENT: no offsets, first not 0, a decrease; INVALID_COUNT: last is not length. */
 muster_status_t carrier_ragged_check(const carrier_ragged_t *shape, size_t length);
-/* offsets (rows + 1) from row lengths; INVALID_COUNT on overflow. */
-muster_status_t carrier_ragged_build(const size_t *lengths, size_t rows, size_t *offsets);
 
 /* A carrier's size on the wire: rows*8 + sum of lengths; false on overflow. */
 bool carrier_wire_size(size_t rows, size_t data_bytes, size_t *size);

@@ -77,9 +77,9 @@ bool wire_decode_failure(const uint8_t *bytes, size_t size, muster_failure_t *fa
 
 /*
  * STATE, the answer to a QUERY about a generation: what the rank knows of it and did last.
- * flags (1): bit 0 started it, bit 1 completed it with a value, bit 2 has left; op (1) the call it
- * made, mode.. as in the header of the message that carries it; last_operation (1) zero (5)
- * last_generation (8): the latest it started on this communicator, 0: none.
+ * flags (1): bit 0 started it, bit 1 completed it with a value; last_operation (1; OPERATION_COUNT:
+ * none) zero (6) last_generation (8): the latest it started on this communicator, 0: none. The call
+ * that it made is in the header of the message.
  */
 #define WIRE_STATE_SIZE 16
 typedef struct wire_state {
@@ -94,7 +94,7 @@ bool wire_decode_state(const uint8_t *bytes, size_t size, wire_state_t *state);
 /*
  * CLAIM: what a rank asks for when it creates a communicator. size (4) rank (4) shape (1)
  * generations (1) roots (1) outcome (1) arity given (1) threshold given (1) zero (2) arity (8)
- * threshold (8) timeout_ns (8) name_length (4) name, then size world ranks (4 each).
+ * threshold (8) name_length (4) name, then size world ranks (4 each).
  */
 typedef struct wire_claim {
     uint32_t size;
@@ -102,7 +102,6 @@ typedef struct wire_claim {
     uint8_t shape, generations, roots, outcome;
     bool arity_given, threshold_given;
     uint64_t arity, threshold;
-    uint64_t timeout_ns;
     uint32_t name_length;
     const char *name;     /* borrowed; not closed by a zero when decoded */
     const uint8_t *ranks; /* decoded: borrowed, size times 4 bytes little-endian */

@@ -222,7 +222,6 @@ static void creation_encode(const creation_t *creation, wire_claim_t *claim)
                             .arity = options->arity.given ? options->arity.value : 0,
                             .threshold =
                                 options->flat_threshold.given ? options->flat_threshold.value : 0,
-                            .timeout_ns = 0,
                             .name_length = (uint32_t)creation->name_length,
                             .name = creation->name};
 }

@@ -24,8 +24,6 @@
 #define ENGINE_HOW_MAX 256                 /* bytes that say how a rank ended */
 /* destroyed communicators whose handles are known */
 #define ENGINE_GRAVES 64
-/* creation number of the farewell communicator */
-#define ENGINE_FAREWELL UINT32_MAX
 
 struct creation;
 typedef struct farewell farewell_t;
@@ -98,12 +96,19 @@ void engine_lock(engine_t *engine);
 void engine_unlock(engine_t *engine);
 int64_t engine_now(engine_t *engine);
 
-/* One round: everything that has arrived, and every deadline that has passed. Never blocks. */
+_Static_assert(ENGINE_INQUIRY < ENGINE_GRACE, "who asks hears of an inquiry before it gives up");
+
+/*
+ * One round: everything that has arrived, and every deadline that has passed. Never blocks. Gives
+ * the lock up around completion callbacks, which may start operations and destroy requests and
+ * communicators: what is looked at afterwards has to be held.
+ */
 void engine_progress(engine_t *engine);
 
 /*
  * Makes progress until done(argument) holds or the deadline (ns, INT64_MAX: none) has passed; true
- * where it holds. Gives the lock up while it sleeps. The deadline is tested after progress.
+ * where it holds. Gives the lock up while it sleeps, and around callbacks as engine_progress does.
+ * The deadline is tested after progress.
  */
 bool engine_wait(engine_t *engine, bool (*done)(void *argument), void *argument, int64_t deadline);
 

@@ -9,8 +9,7 @@
 void message_event(engine_t *engine, const transport_event_t *event);
 
 /*
- * Offers the early messages of a generation (0: all) to its request; called when it starts or moves
- * on.
+ * Offers the early messages of a generation to its request; called when it starts or moves on.
  */
 void message_offer_early(muster_comm_t *comm, uint64_t generation);
 

@@ -332,20 +332,6 @@ static void outcome_name_missing(const muster_comm_t *comm, const inquiry_t *inq
         outcome_say(failure, ", though every rank has arrived");
 }
 
-/* Of those who live, one has not answered whether it knows an outcome: so there can be no other. */
-static void outcome_cannot_decide(const muster_comm_t *comm, const inquiry_t *inquiry,
-                                  muster_failure_t *failure)
-{
-    uint32_t silent = gate_next_awaited(&inquiry->gate, 0);
-    uint8_t operation = OPERATION_COUNT;
-    for (uint32_t rank = 0; rank < comm->size && operation == OPERATION_COUNT; rank++)
-        if (inquiry->answers[rank].answered && inquiry->answers[rank].state.started)
-            operation = call_form(&inquiry->answers[rank].call);
-    request_failure(comm, inquiry->failure.generation, operation, MUSTER_UNDECIDED, silent,
-                    failure);
-    outcome_say(failure, "rank %u has not told whether it knows the outcome", silent);
-}
-
 static void outcome_conclude(muster_comm_t *comm, record_t *record)
 {
     inquiry_t *inquiry = record->inquiry;
@@ -362,9 +348,9 @@ static void outcome_conclude(muster_comm_t *comm, record_t *record)
                                       record->value_kept ? record->value_length : 0);
         return;
     }
+    /* As long as one who lives has not told whether it knows the value, nothing else is decided. */
+    MUSTER_ASSERT(!comm->took_over || gate_is_complete(&inquiry->gate));
     muster_failure_t failure = inquiry->failure;
-    if (comm->took_over && !gate_is_complete(&inquiry->gate))
-        outcome_cannot_decide(comm, inquiry, &failure);
     bool look = failure.status == MUSTER_IN_PROGRESS;
     bool differ =
         (look || failure.status == MUSTER_TIMED_OUT || failure.status == MUSTER_MISMATCH) &&

@@ -8,6 +8,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+_Static_assert(KEEPER_TICK_MS *INT64_C(1000000) < ENGINE_INQUIRY,
+               "a rank whose program is away answers an inquiry in time");
+
 struct keeper {
     engine_t *engine;
     boot_t *boot;

@@ -437,7 +437,6 @@ static wire_claim_t random_claim(char name[MUSTER_NAME_MAX], uint32_t *ranks)
                           .outcome = (uint8_t)random_below(3),
                           .arity_given = random_below(2) == 1,
                           .threshold_given = random_below(2) == 1,
-                          .timeout_ns = random_number(),
                           .name_length = random_below(MUSTER_NAME_MAX + 1),
                           .name = name};
     claim.rank = random_below(claim.size);
@@ -457,7 +456,7 @@ static void require_same_claim(const wire_claim_t *claim, const uint32_t *ranks,
     REQUIRE(claim->roots == decoded->roots && claim->outcome == decoded->outcome);
     REQUIRE(claim->arity_given == decoded->arity_given && claim->arity == decoded->arity);
     REQUIRE(claim->threshold_given == decoded->threshold_given);
-    REQUIRE(claim->threshold == decoded->threshold && claim->timeout_ns == decoded->timeout_ns);
+    REQUIRE(claim->threshold == decoded->threshold);
     REQUIRE(claim->name_length == decoded->name_length);
     REQUIRE(memcmp(claim->name, decoded->name, claim->name_length) == 0);
     for (uint32_t i = 0; i < claim->size; i++)
@@ -472,7 +471,7 @@ START_TEST(claims_come_back_whole_only) /* C117, C922 */
         uint32_t ranks[CLAIM_RANKS_MAX];
         wire_claim_t claim = random_claim(name, ranks), decoded;
         size_t size = wire_claim_size(&claim);
-        REQUIRE(size == 44 + claim.name_length + 4 * (size_t)claim.size);
+        REQUIRE(size == 36 + claim.name_length + 4 * (size_t)claim.size);
         uint8_t *bytes = malloc(size + 1);
         wire_encode_claim(&claim, ranks, bytes);
         REQUIRE(wire_decode_claim(bytes, size, &decoded), "round %d", round);
@@ -493,7 +492,7 @@ START_TEST(corrupted_claims_are_rejected) /* C922 */
 {
     static const uint32_t ranks[] = {0, 1, 2};
     wire_claim_t claim = {.size = 3, .rank = 1, .name_length = 4, .name = "name"}, decoded;
-    uint8_t bytes[44 + 4 + 12];
+    uint8_t bytes[36 + 4 + 12];
     ck_assert_uint_eq(wire_claim_size(&claim), sizeof bytes);
     wire_encode_claim(&claim, ranks, bytes);
     const struct {
@@ -501,7 +500,7 @@ START_TEST(corrupted_claims_are_rejected) /* C922 */
         uint8_t value;
     } corruptions[] = {{0, 2},  {0, 4},  {3, 0x80}, {4, 3},  {7, 0xff}, {8, 3},  {9, 2},
                        {10, 2}, {11, 3}, {12, 2},   {13, 2}, {14, 1},   {15, 1}, {16, 1},
-                       {24, 1}, {40, 3}, {40, 5},   {41, 1}, {43, 0xff}};
+                       {24, 1}, {32, 3}, {32, 5},   {33, 1}, {35, 0xff}};
     for (size_t i = 0; i < sizeof corruptions / sizeof *corruptions; i++) {
         uint8_t kept = bytes[corruptions[i].offset];
         bytes[corruptions[i].offset] = corruptions[i].value;
@@ -522,10 +521,10 @@ START_TEST(random_payloads_never_crash) /* C922, case 39 */
                                        : random_below(200);
         uint8_t *bytes = malloc(size + 1) /* never an empty allocation */;
         random_bytes(bytes + 1, size);
-        if (size > 44 && random_below(2) == 0) { /* a claim with plausible lengths */
-            memset(bytes + 1, 0, 44);
+        if (size > 36 && random_below(2) == 0) { /* a claim with plausible lengths */
+            memset(bytes + 1, 0, 36);
             wire_put_u32(bytes + 1, random_below(8));
-            wire_put_u32(bytes + 1 + 40, random_below(300));
+            wire_put_u32(bytes + 1 + 32, random_below(300));
         }
         wire_claim_t claim;
         wire_state_t state;
