@@ -55,9 +55,9 @@ schedule_reference_t schedule_reference_count(schedule_team_t *team, schedule_bu
     for (request.rank = 0; request.rank < request.size; request.rank++) {
         schedule_t schedule = {0};
         REQUIRE(builder(&request, &schedule) == MUSTER_OK);
-        if (team->memory_size < schedule_memory(&schedule)) {
+        if (team->memory == NULL || team->memory_size < schedule_memory(&schedule)) {
             free(team->memory);
-            team->memory_size = 2 * schedule_memory(&schedule);
+            team->memory_size = 2 * schedule_memory(&schedule) + 1;
             team->memory = malloc(team->memory_size);
             REQUIRE(team->memory != NULL);
         }

@@ -103,7 +103,7 @@ START_TEST(every_schedule_is_right)
             lay_out(request.size, mixes[mix]);
             for (unsigned i = 0; hosts.count > 1 && i < RADICES; i++) {
                 request.radix = radices[i];
-                if (request.size < 20 || (request.size + mix + i) % 5 == 0)
+                if (request.size < 13 || (request.size + mix + i) % 5 == 0)
                     check_roots(request);
             }
         }
