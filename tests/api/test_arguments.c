@@ -116,6 +116,29 @@ static void refuse_numbers(muster_comm_t *comm, bool hierarchical)
     EXPECT_STATUS(MUSTER_INVALID_ARGUMENT, muster_ibarrier(comm, NULL, NULL));
 }
 
+/* C121, C122: every operation that has a root, in every form. */
+static void refuse_root(muster_comm_t *comm, uint32_t root)
+{
+    muster_call_t call = {0};
+    int32_t one = 1, many[COLLECTIVE_RANKS_MAX] = {0};
+    size_t counts[COLLECTIVE_RANKS_MAX];
+    for (size_t i = 0; i < COLLECTIVE_RANKS_MAX; i++)
+        counts[i] = 1;
+    muster_carrier_t rows = muster_carrier_uniform(many, ranks_size(), 1), received = {0};
+    REFUSED_NAMING("root", MUSTER_INVALID_ROOT, broadcast, &one, 1, MUSTER_I32, root);
+    REFUSED_NAMING("root", MUSTER_INVALID_ROOT, reduce, &one, many, 1, MUSTER_I32, MUSTER_SUM,
+                   root);
+    REFUSED_NAMING("root", MUSTER_INVALID_ROOT, gather, &one, many, 1, MUSTER_I32, root);
+    REFUSED_NAMING("root", MUSTER_INVALID_ROOT, gatherv, &one, 1, many, counts, NULL, MUSTER_I32,
+                   root);
+    REFUSED_NAMING("root", MUSTER_INVALID_ROOT, scatter, many, &one, 1, MUSTER_I32, root);
+    REFUSED_NAMING("root", MUSTER_INVALID_ROOT, scatterv, many, counts, NULL, &one, 1, MUSTER_I32,
+                   root);
+    REFUSED_NAMING("root", MUSTER_INVALID_ROOT, gather_rows, &one, 1, MUSTER_I32, root, &received);
+    REFUSED_NAMING("root", MUSTER_INVALID_ROOT, scatter_rows, &rows, MUSTER_I32, root, &received);
+    EXPECT(!received.data && !received.offsets);
+}
+
 /* The right call, by everybody: nothing of the above has been noticed (C124). */
 static void expect_unharmed(muster_comm_t *comm, uint64_t generation)
 {
@@ -138,6 +161,10 @@ static void every_argument(muster_context_t *context, const void *argument)
     muster_comm_t *comm = ranks_comm(context, "every argument", *options);
     refuse_buffers(comm);
     refuse_numbers(comm, options->shape == MUSTER_SHAPE_TREE);
+    refuse_root(comm, ranks_size());
+    refuse_root(comm, MUSTER_NO_RANK);
+    if (options->shape == MUSTER_SHAPE_TREE) /* by default, rank 0 only */
+        refuse_root(comm, ranks_size() - 1);
     expect_unharmed(comm, 1);
     muster_comm_destroy(comm);
 }
@@ -287,6 +314,39 @@ static void bad_creations(muster_context_t *context, const void *argument)
     muster_comm_destroy(ranks_comm(context, "x", flat));
 }
 
+/* C123, C121: derived communicators are checked as created ones are, before anybody is met. */
+static void bad_derivations(muster_context_t *context, const void *argument)
+{
+    (void)argument;
+    muster_comm_t *world = muster_context_world(context), *comm = NULL;
+    muster_comm_description_t before, after;
+    muster_failure_t failure;
+    const struct {
+        muster_comm_options_t options;
+        muster_status_t status;
+    } bad[] = {
+        {{.shape = MUSTER_SHAPE_TREE, .arity = MUSTER_GIVEN(0)}, MUSTER_INVALID_ARITY},
+        {{.shape = MUSTER_SHAPE_TREE, .arity = MUSTER_GIVEN(1)}, MUSTER_INVALID_ARITY},
+        {{.arity = MUSTER_GIVEN(1)}, MUSTER_INVALID_ARITY},
+        {{.shape = (muster_shape_t)17}, MUSTER_INVALID_ARGUMENT},
+        {{.roots = (muster_root_rule_t)2}, MUSTER_INVALID_ARGUMENT},
+    };
+    EXPECT_STATUS(MUSTER_OK, muster_comm_describe(world, &before));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        muster_comm_options_t options = bad[i].options;
+        options.failure = &failure;
+        failure = (muster_failure_t){0};
+        EXPECT_STATUS(bad[i].status, muster_comm_duplicate(world, &options, &comm));
+        EXPECT(comm == NULL && failure.status == bad[i].status && failure.message[0]);
+        failure = (muster_failure_t){0};
+        EXPECT_STATUS(bad[i].status, muster_comm_split(world, MUSTER_GIVEN(0), 0, &options, &comm));
+        EXPECT(comm == NULL && failure.status == bad[i].status && failure.message[0]);
+    }
+    EXPECT_STATUS(MUSTER_OK, muster_comm_describe(world, &after));
+    EXPECT_NUMBER(before.next_generation, after.next_generation);
+    ranks_meet(context);
+}
+
 /* C106: a default is not the number 0, nor any other. */
 static void not_given(muster_context_t *context, const void *argument)
 {
@@ -341,6 +401,7 @@ static const ranks_case_t cases[] = {
      RANKS_SIZE(5)},
     {"bad handles", bad_handles, NULL, RANKS_SIZE(2), RANKS_SIZE(2)},
     {"bad creations", bad_creations, NULL, RANKS_SIZE(2) | RANKS_SIZE(3), RANKS_SIZE(3)},
+    {"bad derivations", bad_derivations, NULL, RANKS_SIZE(2) | RANKS_SIZE(3), RANKS_SIZE(3)},
     {"not given", not_given, NULL, RANKS_SIZE(2) | RANKS_SIZE(3) | RANKS_SIZE(15) | RANKS_SIZE(16),
      RANKS_SIZE(3)},
     {"no time at all", no_time_at_all, NULL, RANKS_SIZE(2) | RANKS_SIZE(3), RANKS_SIZE(3)},

@@ -109,6 +109,21 @@ static void fill(muster_datatype_kind_t kind, size_t size, uint32_t rank, uint8_
     }
 }
 
+/* C417, C121: refused before anybody is met, by every operation that reduces. */
+static void expect_no_sense(muster_comm_t *comm, const void *mine, void *result,
+                            muster_datatype_t datatype, muster_op_t op)
+{
+    size_t counts[COLLECTIVE_RANKS_MAX] = {0};
+    counts[0] = 1;
+#define REFUSED(call) EXPECT_STATUS(MUSTER_INVALID_OPERATION, call)
+    REFUSED(muster_reduce(comm, mine, result, 1, datatype, op, 0, NULL));
+    REFUSED(muster_reduce_scatter(comm, mine, result, counts, datatype, op, NULL));
+    REFUSED(muster_reduce_scatter_block(comm, mine, result, 1, datatype, op, NULL));
+    REFUSED(muster_scan(comm, mine, result, 1, datatype, op, NULL));
+    REFUSED(muster_exscan(comm, mine, result, NULL, 1, datatype, op, NULL));
+#undef REFUSED
+}
+
 static void one_pair(muster_comm_t *comm, muster_datatype_t datatype, muster_op_kind_t kind)
 {
     _Alignas(16) uint8_t mine[ELEMENTS * ELEMENT_MAX], result[ELEMENTS * ELEMENT_MAX];
@@ -126,6 +141,7 @@ static void one_pair(muster_comm_t *comm, muster_datatype_t datatype, muster_op_
         EXPECT_STATUS(MUSTER_INVALID_OPERATION, muster_iallreduce(comm, mine, result, ELEMENTS,
                                                                   datatype, op, &call, &request));
         EXPECT(request == NULL);
+        expect_no_sense(comm, mine, result, datatype, op);
         return;
     }
     EXPECT_STATUS(MUSTER_OK, muster_allreduce(comm, mine, result, ELEMENTS, datatype, op, &call));
@@ -202,6 +218,21 @@ static void floats_agree(muster_context_t *context, const void *argument)
             EXPECT_STATUS(MUSTER_OK,
                           muster_allreduce(comm, mine, sum, count, MUSTER_F64, MUSTER_SUM, NULL));
             ranks_expect_same(context, sum, count * sizeof *sum, __LINE__);
+            /* Of equal zeros and of two NaNs, too, everybody has the same one. */
+            static const uint64_t nans[3] = {UINT64_C(0x7ff8000000000001),
+                                             UINT64_C(0xfff8000000000002),
+                                             UINT64_C(0x7ff8000000000003)};
+            for (size_t j = 0; j < count; j++) {
+                mine[j] = (ranks_rank() + j) % 2 ? 0.0 : -0.0;
+                if (j % 4 > 1)
+                    memcpy(&mine[j], &nans[ranks_rank() % 3], sizeof mine[j]);
+            }
+            for (int kind = MUSTER_OP_SUM; kind <= MUSTER_OP_MAX; kind++) {
+                muster_op_t op = MUSTER_OP_BUILTIN((muster_op_kind_t)kind);
+                EXPECT_STATUS(MUSTER_OK,
+                              muster_allreduce(comm, mine, sum, count, MUSTER_F64, op, NULL));
+                ranks_expect_same(context, sum, count * sizeof *sum, __LINE__);
+            }
         }
         muster_comm_destroy(comm);
     }

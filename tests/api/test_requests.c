@@ -3,6 +3,7 @@
  * same; callbacks; many under way, settled in any order, and destroyed while they run.
  */
 #include "collective.h"
+#include "core/generation.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -347,6 +348,37 @@ static void comm_destroyed_running(muster_context_t *context, const void *argume
     ranks_meet(context);
 }
 
+/*
+ * C418: beyond the window operations queue; the last of the queue is cancelled, by its owner alone,
+ * since nobody has heard of it, and what is started behind it still has its turn.
+ */
+static void cancelled_in_the_queue(muster_context_t *context, const void *argument)
+{
+    enum { STARTED = GENERATION_WINDOW + 3, GIVEN_UP = GENERATION_WINDOW + 1 };
+    muster_comm_options_t options = *(const muster_comm_options_t *)argument;
+    options.timeout = MUSTER_MILLISECONDS(20000);
+    muster_comm_t *comm = ranks_comm(context, "cancelled in the queue", options);
+    muster_request_t *requests[STARTED];
+    if (ranks_rank() == 0) {
+        for (int i = 0; i < STARTED; i++) {
+            EXPECT_STATUS(MUSTER_OK, muster_ibarrier(comm, NULL, &requests[i]));
+            if (i == GIVEN_UP)
+                EXPECT_STATUS(MUSTER_OK, muster_cancel(requests[i]));
+        }
+        EXPECT_STATUS(MUSTER_CANCELLED, muster_test(requests[GIVEN_UP]));
+    }
+    ranks_meet(context); /* the others begin when all that is settled */
+    for (int i = 0; i < STARTED - 1 && ranks_rank() != 0; i++)
+        EXPECT_STATUS(MUSTER_OK, muster_barrier(comm, NULL));
+    for (int i = 0; i < STARTED && ranks_rank() == 0; i++) {
+        EXPECT_STATUS(i == GIVEN_UP ? MUSTER_CANCELLED : MUSTER_OK,
+                      muster_wait(requests[i], MUSTER_MILLISECONDS(20000)));
+        muster_request_destroy(requests[i]);
+    }
+    ranks_meet(context);
+    muster_comm_destroy(comm);
+}
+
 /* ---- Threads --------------------------------------------------------------------------------- */
 
 typedef struct lane {
@@ -406,6 +438,8 @@ static const ranks_case_t cases[] = {
     {"destroyed running, auto", destroyed_running, &automatic, FEW, RANKS_SIZE(2)},
     {"comm destroyed running, flat", comm_destroyed_running, &flat, FEW, RANKS_SIZE(2)},
     {"comm destroyed running, tree", comm_destroyed_running, &tree, SOME, RANKS_SIZE(5)},
+    {"cancelled in the queue, flat", cancelled_in_the_queue, &flat, FEW, RANKS_SIZE(2)},
+    {"cancelled in the queue, tree", cancelled_in_the_queue, &tree, RANKS_SIZE(3), RANKS_NEVER},
     {"threads of a rank, flat", threads_of_a_rank, &flat, FEW, RANKS_SIZE(2)},
     {"threads of a rank, tree", threads_of_a_rank, &tree, RANKS_SIZE(5), RANKS_SIZE(3)},
 };
