@@ -21,6 +21,7 @@
  * radix     exact radix sequences and fixed radices (barrier, allgather(v), allreduce,
  *           reduce_scatter)
  * split     the same, on long vectors in pieces (broadcast, reduce, allreduce)
+ * cyclic    a shift around all ranks for each digit, for every size (barrier, allgather)
  */
 #define SCHEDULE_FAMILY_LIST(X)                                                                    \
     X(TREE, "tree", schedule_tree, schedule_tree_figures)                                          \
@@ -29,7 +30,8 @@
     X(KNOMIAL, "knomial", schedule_knomial, schedule_knomial_figures)                              \
     X(HOSTS, "hosts", schedule_hosts, schedule_hosts_figures)                                      \
     X(RADIX, "radix", schedule_radix, schedule_radix_figures)                                      \
-    X(SPLIT, "split", schedule_split, schedule_split_figures)
+    X(SPLIT, "split", schedule_split, schedule_split_figures)                                      \
+    X(CYCLIC, "cyclic", schedule_cyclic, schedule_cyclic_figures)
 
 typedef enum schedule_family {
 #define X(name, text, builder, figures) SCHEDULE_FAMILY_##name,
@@ -91,6 +93,8 @@ muster_status_t schedule_hosts_figures(const schedule_request_t *request,
                                        schedule_figures_t *figures);
 muster_status_t schedule_radix_figures(const schedule_request_t *request,
                                        schedule_figures_t *figures);
+muster_status_t schedule_cyclic_figures(const schedule_request_t *request,
+                                        schedule_figures_t *figures);
 muster_status_t schedule_split_figures(const schedule_request_t *request,
                                        schedule_figures_t *figures);
 
