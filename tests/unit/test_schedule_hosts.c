@@ -150,7 +150,7 @@ START_TEST(figures_are_what_is_counted)
     schedule_request_t request = {.operation = operations[_i], .arity = 2, .hosts = &hosts};
     for (request.size = 2; request.size <= largest; request.size++)
         for (unsigned mix = 0; mix < MIXES; mix++)
-            for (unsigned i = 0; i < RADICES; i++) {
+            for (unsigned i = (request.size + mix) % 2; i < RADICES; i += 2) {
                 lay_out(request.size, mixes[mix]);
                 request.radix = radices[i];
                 compare_variants(request);
