@@ -206,6 +206,7 @@ muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *sc
 muster_status_t schedule_knomial(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_hosts(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_radix(const schedule_request_t *request, schedule_t *schedule);
+muster_status_t schedule_ring(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_cyclic(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_split(const schedule_request_t *request, schedule_t *schedule);
 

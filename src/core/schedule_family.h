@@ -21,6 +21,8 @@
  * radix     exact radix sequences and fixed radices (barrier, allgather(v), allreduce,
  *           reduce_scatter)
  * split     the same, on long vectors in pieces (broadcast, reduce, allreduce)
+ * ring      to the neighbour, as often as there are others (allgather(v); where commutative,
+ *           allreduce in pieces, reduce_scatter)
  * cyclic    a shift around all ranks for each digit, for every size (barrier, allgather)
  */
 #define SCHEDULE_FAMILY_LIST(X)                                                                    \
@@ -31,7 +33,8 @@
     X(HOSTS, "hosts", schedule_hosts, schedule_hosts_figures)                                      \
     X(RADIX, "radix", schedule_radix, schedule_radix_figures)                                      \
     X(SPLIT, "split", schedule_split, schedule_split_figures)                                      \
-    X(CYCLIC, "cyclic", schedule_cyclic, schedule_cyclic_figures)
+    X(CYCLIC, "cyclic", schedule_cyclic, schedule_cyclic_figures)                                  \
+    X(RING, "ring", schedule_ring, schedule_ring_figures)
 
 typedef enum schedule_family {
 #define X(name, text, builder, figures) SCHEDULE_FAMILY_##name,
@@ -93,6 +96,8 @@ muster_status_t schedule_hosts_figures(const schedule_request_t *request,
                                        schedule_figures_t *figures);
 muster_status_t schedule_radix_figures(const schedule_request_t *request,
                                        schedule_figures_t *figures);
+muster_status_t schedule_ring_figures(const schedule_request_t *request,
+                                      schedule_figures_t *figures);
 muster_status_t schedule_cyclic_figures(const schedule_request_t *request,
                                         schedule_figures_t *figures);
 muster_status_t schedule_split_figures(const schedule_request_t *request,

@@ -289,6 +289,21 @@ static void select_exact(select_search_t *search, schedule_family_t family)
         select_both_ways(search, family, &sequence);
 }
 
+/* By leaders, in trees of several radices; and far first by all ranks, in what has such a form. */
+static void select_levels(select_search_t *search, schedule_family_t family)
+{
+    operation_t operation = search->request->operation;
+    if (search->hosts == 1)
+        return;
+    select_fixed_radices(search, family);
+    if (operation == OPERATION_BARRIER || operation_is_rooted(operation))
+        return;
+    select_plan_t plan = select_plain(search, family);
+    plan.radix = select_fixed(2);
+    plan.radix.far = true;
+    select_try(search, plan);
+}
+
 static void select_arities(select_search_t *search, schedule_family_t family)
 {
     static const uint32_t arities[] = {2, 3, 4, 8, 16};
@@ -338,9 +353,11 @@ static void select_family(select_search_t *search, schedule_family_t family)
     } else if (follows) {
         select_exact(search, family);
         select_fixed_radices(search, family);
+    } else if (family == SCHEDULE_FAMILY_HOSTS) {
+        select_levels(search, family);
     } else if (rooted || select_is_named(family, "cyclic")) {
         select_fixed_radices(search, family);
-    } else if (select_is_named(family, "ring") || select_is_named(family, "chain")) {
+    } else if (family == SCHEDULE_FAMILY_CHAIN) {
         select_segments(search, family);
     } else {
         select_try(search, select_plain(search, family));
