@@ -24,7 +24,7 @@ static void fuzz_wire_carrier(const uint8_t *bytes, size_t size, size_t rows)
     MUSTER_ASSERT(carrier_wire_size(rows, sum, &wire_size) && wire_size == size);
 }
 
-/* Offsets that pass never decrease; rows and a width that pass have the length for their product. */
+/* Offsets that pass never decrease; rows and a width that pass have their product for length. */
 static void fuzz_shapes(const uint8_t *bytes, size_t size)
 {
     size_t numbers[ROWS_MAX] = {0};
