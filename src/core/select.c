@@ -190,7 +190,7 @@ static radix_sequence_t select_fixed(uint16_t radix)
 
 static void select_fixed_radices(select_search_t *search, schedule_family_t family)
 {
-    static const uint16_t radices[] = {2, 3, 4, 8, 16};
+    static const uint16_t radices[] = {2, 3, 4, 5, 6, 8, 10, 16};
     for (size_t i = 0; i < sizeof radices / sizeof *radices; i++) {
         select_plan_t plan = select_plain(search, family);
         plan.radix = select_fixed(radices[i]);
