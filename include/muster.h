@@ -138,7 +138,7 @@ typedef struct muster_optional {
 /* A length of time in milliseconds, or none at all (wait for ever), or not given (the default). */
 typedef struct muster_timeout {
     uint64_t milliseconds;
-    uint8_t kind; /* 0: not given, 1: milliseconds, 2: no deadline */
+    uint8_t kind; /* 0: not given, 1: milliseconds, 2: no deadline; others are refused */
 } muster_timeout_t;
 
 #define MUSTER_MILLISECONDS(number)                                                                \

@@ -129,22 +129,27 @@ muster_status_t buffers_prepare(muster_request_t *request)
     return MUSTER_OK;
 }
 
-static size_t buffers_scratch_bytes(muster_request_t *request, uint64_t blocks)
+/* Rounded up, as aligned_alloc wants it; false: more than can be told in bytes. */
+static bool buffers_scratch_bytes(muster_request_t *request, uint64_t blocks, size_t *bytes)
 {
-    if (request->scratch.kind == LAYOUT_SPLIT)
-        return (blocks + request->scratch.modulo - 1) / request->scratch.modulo *
-               request->scratch.width;
-    if (request->arguments.operation != OPERATION_REDUCE_SCATTER)
-        return blocks * request->scratch.width;
+    uint64_t rows = blocks;
     size_t size = request->comm->size, row = 0;
-    for (size_t i = 0; i < size; i++)
-        row += request->send.lengths[i];
-    request->scratch = (layout_t){.kind = LAYOUT_CYCLIC,
-                                  .width = row,
-                                  .modulo = size,
-                                  .offsets = request->send.offsets,
-                                  .lengths = request->send.lengths};
-    return (blocks + size - 1) / size * row;
+    if (request->scratch.kind == LAYOUT_SPLIT) {
+        rows = (blocks + request->scratch.modulo - 1) / request->scratch.modulo;
+    } else if (request->arguments.operation == OPERATION_REDUCE_SCATTER) {
+        for (size_t i = 0; i < size; i++)
+            row += request->send.lengths[i];
+        request->scratch = (layout_t){.kind = LAYOUT_CYCLIC,
+                                      .width = row,
+                                      .modulo = size,
+                                      .offsets = request->send.offsets,
+                                      .lengths = request->send.lengths};
+        rows = (blocks + size - 1) / size;
+    }
+    if (!carrier_multiply(rows, request->scratch.width, bytes) || !carrier_add(*bytes, 63, bytes))
+        return false;
+    *bytes = *bytes / 64 * 64;
+    return true;
 }
 
 /* Rows to be learnt: of scratch, and behind them those that the caller receives. */
@@ -190,9 +195,11 @@ muster_status_t buffers_scratch(muster_request_t *request, uint64_t blocks, uint
         buffers_cut(request, pieces);
     if (blocks == 0)
         return MUSTER_OK;
-    size_t bytes = buffers_scratch_bytes(request, blocks);
+    size_t bytes;
+    if (!buffers_scratch_bytes(request, blocks, &bytes))
+        return MUSTER_NO_MEMORY;
     if (bytes > request->scratch_size) {
-        uint8_t *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        uint8_t *memory = aligned_alloc(64, bytes);
         if (!memory)
             return MUSTER_NO_MEMORY;
         free(request->scratch_memory);

@@ -17,6 +17,11 @@ bool check_request(const muster_request_t *request)
     return request && request->comm && *request->comm->engine->alive;
 }
 
+bool check_timeout(muster_timeout_t timeout)
+{
+    return timeout.kind <= MUSTER_NO_DEADLINE.kind;
+}
+
 muster_status_t check_refuse(muster_failure_t *failure, const muster_comm_t *comm,
                              muster_status_t status, const char *format, ...)
 {
@@ -250,6 +255,8 @@ muster_status_t check_arguments(const muster_comm_t *comm, const request_argumen
                (unsigned long long)call->rank.value, comm->rank, comm->size);
     if (call && call->outcome > MUSTER_OUTCOME_LOCAL)
         REFUSE(MUSTER_INVALID_ARGUMENT, "outcome: %d is unknown", (int)call->outcome);
+    if (call && !check_timeout(call->timeout))
+        REFUSE(MUSTER_INVALID_ARGUMENT, "timeout: kind %u is unknown", call->timeout.kind);
     muster_status_t status = check_datatype(comm, arguments, call);
     if (status == MUSTER_OK)
         status = check_root(comm, arguments, call);
@@ -260,6 +267,8 @@ muster_status_t check_arguments(const muster_comm_t *comm, const request_argumen
     if (arguments->in_place && !check_may_be_in_place(comm, arguments))
         REFUSE(MUSTER_INVALID_BUFFER, "in place is not possible here for %s",
                check_name(arguments));
+    if (arguments->initial == MUSTER_IN_PLACE)
+        REFUSE(MUSTER_INVALID_BUFFER, "initial: in place is not possible here");
     bool send_counts, receive_counts;
     if (!check_needs_counts(comm, arguments, &send_counts, &receive_counts))
         REFUSE(MUSTER_INVALID_ARGUMENT, "counts: null");

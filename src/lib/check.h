@@ -12,6 +12,9 @@
 bool check_comm(const muster_comm_t *comm);
 bool check_request(const muster_request_t *request);
 
+/* A kind of timeout that there is. */
+bool check_timeout(muster_timeout_t timeout);
+
 /* Refuses: fills failure (may be NULL) and returns status. comm may be NULL. */
 muster_status_t check_refuse(muster_failure_t *failure, const muster_comm_t *comm,
                              muster_status_t status, const char *format, ...)

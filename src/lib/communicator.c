@@ -22,6 +22,8 @@ static muster_status_t communicator_check_options(const muster_comm_options_t *o
     if (options->generations > MUSTER_GENERATION_COUNTED || options->roots > MUSTER_ROOT_ANY ||
         options->outcome > MUSTER_OUTCOME_LOCAL)
         REFUSE(MUSTER_INVALID_ARGUMENT, "options: generations, roots or outcome is unknown");
+    if (!check_timeout(options->timeout))
+        REFUSE(MUSTER_INVALID_ARGUMENT, "timeout: kind %u is unknown", options->timeout.kind);
     return MUSTER_OK;
 }
 
@@ -37,6 +39,8 @@ static muster_status_t communicator_check_ranks(const engine_t *engine, const ui
     bool mine = false;
     if (count == 0)
         REFUSE(MUSTER_INVALID_ARGUMENT, "ranks: none");
+    if (count > engine->size)
+        REFUSE(MUSTER_INVALID_RANK, "ranks: %zu in a job of %u", count, engine->size);
     uint32_t *sorted = malloc(count * sizeof *sorted);
     if (!sorted)
         REFUSE(MUSTER_NO_MEMORY, "no memory for %zu ranks", count);

@@ -241,6 +241,9 @@ muster_status_t muster_context_create(const muster_context_options_t *options,
     if (options->progress > MUSTER_PROGRESS_THREAD || options->outcome > MUSTER_OUTCOME_LOCAL)
         return context_tell(options->failure, MUSTER_INVALID_ARGUMENT,
                             "options: progress or outcome is unknown");
+    if (!check_timeout(options->timeout))
+        return check_refuse(options->failure, NULL, MUSTER_INVALID_ARGUMENT,
+                            "timeout: kind %u is unknown", options->timeout.kind);
     muster_context_t *context = calloc(1, sizeof *context);
     if (!context || !context_guard(context)) {
         free(context);

@@ -25,6 +25,8 @@ muster_status_t muster_wait(muster_request_t *request, muster_timeout_t timeout)
 {
     if (!check_request(request))
         return MUSTER_INVALID_HANDLE;
+    if (!check_timeout(timeout))
+        return MUSTER_INVALID_ARGUMENT;
     engine_t *engine = request->comm->engine;
     engine_lock(engine);
     request_visit(request);
@@ -99,7 +101,7 @@ muster_status_t muster_wait_any(muster_request_t *const *requests, size_t count,
     engine_t *engine = requests_engine(requests, count, &valid);
     if (!valid)
         return MUSTER_INVALID_HANDLE;
-    if (!engine || !index)
+    if (!engine || !index || !check_timeout(timeout))
         return MUSTER_INVALID_ARGUMENT;
     requests_set_t set = {requests, count, 0};
     muster_status_t status = MUSTER_IN_PROGRESS;
@@ -121,6 +123,8 @@ muster_status_t muster_wait_all(muster_request_t *const *requests, size_t count,
     engine_t *engine = requests_engine(requests, count, &valid);
     if (!valid)
         return MUSTER_INVALID_HANDLE;
+    if (!check_timeout(timeout))
+        return MUSTER_INVALID_ARGUMENT;
     if (!engine)
         return MUSTER_OK;
     requests_set_t set = {requests, count, 0};

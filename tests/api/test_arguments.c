@@ -57,6 +57,8 @@ static void refuse_buffers(muster_comm_t *comm)
     REFUSED(MUSTER_INVALID_BUFFER, alltoall, NULL, many, 1, MUSTER_I32);
     REFUSED(MUSTER_INVALID_BUFFER, scan, NULL, many, 1, MUSTER_I32, MUSTER_SUM);
     REFUSED(MUSTER_INVALID_BUFFER, exscan, many, NULL, NULL, 1, MUSTER_I32, MUSTER_SUM);
+    REFUSED_NAMING("initial", MUSTER_INVALID_BUFFER, exscan, &one, many, MUSTER_IN_PLACE, 1,
+                   MUSTER_I32, MUSTER_SUM);
     REFUSED(MUSTER_INVALID_BUFFER, reduce_scatter_block, many, NULL, 1, MUSTER_I32, MUSTER_SUM);
     REFUSED(MUSTER_INVALID_BUFFER, reduce_scatter, NULL, many, counts, MUSTER_I32, MUSTER_SUM);
     REFUSED(MUSTER_INVALID_BUFFER, alltoallv, many, counts, NULL, NULL, counts, NULL, MUSTER_I32);
@@ -110,6 +112,10 @@ static void refuse_numbers(muster_comm_t *comm, bool hierarchical)
     call.outcome = (muster_outcome_t)9;
     REFUSED_NAMING("outcome", MUSTER_INVALID_ARGUMENT, broadcast, &one, 1, MUSTER_I32, 0);
     call.outcome = MUSTER_OUTCOME_DEFAULT;
+    call.timeout.kind = 77;
+    REFUSED_NAMING("timeout: kind 77 is unknown", MUSTER_INVALID_ARGUMENT, broadcast, &one, 1,
+                   MUSTER_I32, 0);
+    call.timeout.kind = 0;
     /* C106: 0 is a number like others; not given is something else. */
     call.generation = MUSTER_GIVEN(0);
     REFUSED(MUSTER_INVALID_GENERATION, broadcast, &one, 1, MUSTER_I32, 0);
@@ -294,6 +300,10 @@ static void bad_creations(muster_context_t *context, const void *argument)
     refuse_creation(context, "x", beyond, 2, none, MUSTER_INVALID_RANK); /* C121: rank >= size */
     refuse_creation(context, "x", twice, 2, none, MUSTER_INVALID_RANK);
     refuse_creation(context, "x", others, 1, none, MUSTER_INVALID_RANK);
+    /* Counts of which nothing may be copied: the array is not as long. */
+    refuse_creation(context, "x", others, (size_t)n + 1, none, MUSTER_INVALID_RANK);
+    refuse_creation(context, "x", others, ((size_t)1 << 32) + n, none, MUSTER_INVALID_RANK);
+    refuse_creation(context, "x", others, ((size_t)1 << 62) + 1, none, MUSTER_INVALID_RANK);
     refuse_creation(context, "x", others, 0, none, MUSTER_INVALID_ARGUMENT);
     refuse_creation(context, "x", NULL, 2, none, MUSTER_INVALID_ARGUMENT);
     for (uint64_t arity = 0; arity < 2; arity++) { /* C123, C106: 0 is not "not given" */
@@ -305,6 +315,8 @@ static void bad_creations(muster_context_t *context, const void *argument)
     muster_comm_options_t options = {.shape = (muster_shape_t)17};
     refuse_creation(context, "x", NULL, 0, options, MUSTER_INVALID_ARGUMENT);
     options = (muster_comm_options_t){.generations = (muster_generation_rule_t)2};
+    refuse_creation(context, "x", NULL, 0, options, MUSTER_INVALID_ARGUMENT);
+    options = (muster_comm_options_t){.timeout = {.kind = 3}};
     refuse_creation(context, "x", NULL, 0, options, MUSTER_INVALID_ARGUMENT);
     options = (muster_comm_options_t){.flat_threshold = MUSTER_GIVEN((uint64_t)1 << 32)};
     refuse_creation(context, "x", NULL, 0, options, MUSTER_INVALID_ARGUMENT);
@@ -330,6 +342,7 @@ static void bad_derivations(muster_context_t *context, const void *argument)
         {{.arity = MUSTER_GIVEN(1)}, MUSTER_INVALID_ARITY},
         {{.shape = (muster_shape_t)17}, MUSTER_INVALID_ARGUMENT},
         {{.roots = (muster_root_rule_t)2}, MUSTER_INVALID_ARGUMENT},
+        {{.timeout = {.kind = 77}}, MUSTER_INVALID_ARGUMENT},
     };
     EXPECT_STATUS(MUSTER_OK, muster_comm_describe(world, &before));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -390,6 +403,48 @@ static void no_time_at_all(muster_context_t *context, const void *argument)
     muster_comm_destroy(comm);
 }
 
+/* A kind of timeout that there is not: wherever a timeout is given. */
+static void no_such_timeout(muster_context_t *context, const void *argument)
+{
+    (void)argument;
+    muster_timeout_t odd = {.milliseconds = 1, .kind = 77};
+    muster_request_t *request = NULL;
+    muster_failure_t failure = {0};
+    muster_context_t *other = NULL;
+    size_t index = 7;
+    EXPECT_STATUS(MUSTER_OK, muster_ibarrier(muster_context_world(context), NULL, &request));
+    EXPECT_STATUS(MUSTER_INVALID_ARGUMENT, muster_wait(request, odd));
+    EXPECT_STATUS(MUSTER_INVALID_ARGUMENT, muster_wait_any(&request, 1, odd, &index));
+    EXPECT_STATUS(MUSTER_INVALID_ARGUMENT, muster_wait_all(&request, 1, odd));
+    EXPECT_NUMBER(7, index);
+    EXPECT_STATUS(MUSTER_OK, muster_wait(request, MUSTER_NO_DEADLINE));
+    muster_request_destroy(request);
+    muster_context_options_t options = {.timeout = odd, .failure = &failure};
+    EXPECT_STATUS(MUSTER_INVALID_ARGUMENT, muster_context_create(&options, &other));
+    EXPECT(other == NULL && strstr(failure.message, "timeout: kind 77 is unknown"), "\"%s\"",
+           failure.message);
+}
+
+/*
+ * C121: every rank's own part can be told in bytes, what the middle has to hold cannot: there is no
+ * memory for it, on any rank, and nobody's buffers are looked at.
+ */
+static void more_than_bytes(muster_context_t *context, const void *argument)
+{
+    muster_comm_t *comm =
+        ranks_comm(context, "more than bytes", *(const muster_comm_options_t *)argument);
+    size_t most = SIZE_MAX / ranks_size();
+    uint8_t one = 0, other = 0;
+    muster_call_t call = {.failure = ranks_failure()};
+    if (ranks_rank() != 0)
+        ranks_meet(context);
+    EXPECT_STATUS(MUSTER_NO_MEMORY, muster_alltoall(comm, &one, &other, most, MUSTER_U8, &call));
+    if (ranks_rank() == 0)
+        ranks_meet(context);
+    EXPECT_STATUS(MUSTER_OK, muster_barrier(comm, NULL));
+    muster_comm_destroy(comm);
+}
+
 static const ranks_case_t cases[] = {
     {"every argument, flat", every_argument, &flat, RANKS_SIZE(2) | RANKS_SIZE(3), RANKS_SIZE(2)},
     {"every argument, tree", every_argument, &tree, RANKS_SIZE(3) | RANKS_SIZE(5), RANKS_SIZE(3)},
@@ -404,6 +459,8 @@ static const ranks_case_t cases[] = {
     {"bad derivations", bad_derivations, NULL, RANKS_SIZE(2) | RANKS_SIZE(3), RANKS_SIZE(3)},
     {"not given", not_given, NULL, RANKS_SIZE(2) | RANKS_SIZE(3) | RANKS_SIZE(15) | RANKS_SIZE(16),
      RANKS_SIZE(3)},
+    {"no such timeout", no_such_timeout, NULL, RANKS_SIZE(2) | RANKS_SIZE(3), RANKS_NEVER},
+    {"more than bytes", more_than_bytes, &flat, RANKS_SIZE(2) | RANKS_SIZE(3), RANKS_SIZE(2)},
     {"no time at all", no_time_at_all, NULL, RANKS_SIZE(2) | RANKS_SIZE(3), RANKS_SIZE(3)},
 };
 
