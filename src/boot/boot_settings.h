@@ -2,7 +2,7 @@
  * The settings that this process finds: built in, from files, from the environment; and those that
  * all ranks of the job go by.
  *
- * Files, later ones over earlier ones: tuned.conf, which `muster tune` writes, and muster.conf, in
+ * Files, later ones over earlier ones: tuned.conf, for measured parameters, and muster.conf, in
  * $XDG_CONFIG_HOME/muster or else ~/.config/muster, where they exist; the file that
  * MUSTER_CONFIG names, which has to. Then the environment: MUSTER_ and a setting's name in capital
  * letters.

@@ -67,7 +67,8 @@ static const char documentation[] =
     "Says which schedule an operation would run, and the others by their cost.\v"
     "Figures are of the rank that sends most, and of all bytes between hosts. The time is the "
     "cost\n"
-    "model's: `muster tune` measures its parameters, --all shows what it chose from.";
+    "model's, whose parameters are settings (muster info --config); --all shows what it chose "
+    "from.";
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
