@@ -122,7 +122,8 @@ void schedule_hosts_far_rounds(const schedule_request_t *request, schedule_figur
         schedule_allgather_far_rounds(request, figures);
 }
 
-schedule_totals_t schedule_hosts_far_rank(const schedule_request_t *request, uint32_t host)
+schedule_totals_t schedule_hosts_far_rank(const schedule_request_t *request, uint32_t host,
+                                          uint32_t carriers)
 {
     uint64_t ranks = schedule_hosts_on(request, host);
     uint64_t hosts = request->hosts->count;
@@ -131,7 +132,7 @@ schedule_totals_t schedule_hosts_far_rank(const schedule_request_t *request, uin
         return (schedule_totals_t){
             .messages = others + ranks - 1,
             .blocks = others + (ranks - 1) * schedule_allgather_widest(request, ranks)};
-    uint64_t inside = schedule_hosts_smallest(request->hosts) - 1 + ranks - 1;
+    uint64_t inside = carriers - 1 + ranks - 1;
     return (schedule_totals_t){.messages = inside + 2 * others,
                                .blocks = inside * hosts + 2 * others};
 }

@@ -34,6 +34,7 @@ typedef struct schedule_hosts_plan {
     schedule_hosts_way_t up, down;
     schedule_hosts_middle_t middle;
     bool decides;
+    uint32_t carriers; /* of slices, on each host */
 } schedule_hosts_plan_t;
 
 static void schedule_raise(uint64_t *most, uint64_t value)
@@ -73,8 +74,7 @@ static void schedule_hosts_edges(schedule_edges_t *edges, const schedule_hosts_w
 {
     MUSTER_ASSERT(top.at.place == 0);
     for (uint32_t place = 1; place < top.at.size; ++place) {
-        schedule_knomial_place_t at = schedule_knomial_at(top.at.size, top.at.radix, top.at.top,
-                                                          schedule_knomial_rank(&top.at, place));
+        schedule_knomial_place_t at = schedule_knomial_at_place(&top.at, place);
         schedule_edges_add(edges, deepest - at.level, schedule_hosts_leg_rank(&top, at.parent),
                            schedule_hosts_leg_rank(&top, place),
                            schedule_hosts_blocks(way, at.span));
@@ -239,7 +239,7 @@ static void schedule_hosts_rank_middle(const schedule_hosts_plan_t *plan, uint32
         totals->messages += schedule_hosts_disseminates(plan, NULL);
         break;
     case SCHEDULE_HOSTS_FAR:
-        far = schedule_hosts_far_rank(plan->request, host);
+        far = schedule_hosts_far_rank(plan->request, host, plan->carriers);
         totals->messages += far.messages;
         totals->blocks += far.blocks;
         break;
@@ -350,6 +350,7 @@ muster_status_t schedule_hosts_figures(const schedule_request_t *request,
         .tree = schedule_hosts_tree(request, schedule_hosts_top(request)),
         .decision = schedule_hosts_tree(request, 0),
         .decides = request->uniform && !on_the_way,
+        .carriers = schedule_hosts_smallest(request->hosts),
     };
     *figures = (schedule_figures_t){.pieces = 1};
     if (schedule_hosts_goes_far(request))

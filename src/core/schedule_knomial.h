@@ -30,6 +30,9 @@ bool schedule_knomial_decides_on_the_way(const schedule_request_t *request);
 /* A rank alone is at the top, and has no children. */
 schedule_knomial_place_t schedule_knomial_at(uint32_t size, uint32_t radix, uint32_t top,
                                              uint32_t rank);
+/* The same from the top on, which is at place 0. */
+schedule_knomial_place_t schedule_knomial_at_place(const schedule_knomial_place_t *top,
+                                                   uint32_t place);
 uint32_t schedule_knomial_rank(const schedule_knomial_place_t *at, uint32_t place);
 /* The place's children in a round below its level: how many, the first, and how far apart. */
 typedef struct schedule_knomial_round {

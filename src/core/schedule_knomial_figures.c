@@ -75,8 +75,7 @@ static void schedule_knomial_pass(const schedule_knomial_plan_t *plan, bool down
     schedule_edges_t edges;
     schedule_edges_begin(&edges, plan->request, down, reduces);
     for (uint32_t place = 1; place < top->size; ++place) {
-        schedule_knomial_place_t at =
-            schedule_knomial_at(top->size, top->radix, top->top, schedule_knomial_rank(top, place));
+        schedule_knomial_place_t at = schedule_knomial_at_place(top, place);
         schedule_edges_add(&edges, top->highest - at.level, schedule_knomial_rank(top, at.parent),
                            schedule_knomial_rank(top, place),
                            schedule_knomial_blocks(load, at.span));

@@ -39,20 +39,29 @@ schedule_knomial_place_t schedule_knomial_at(uint32_t size, uint32_t radix, uint
                                              uint32_t rank)
 {
     MUSTER_ASSERT(radix >= RADIX_MIN && rank < size && top < size);
-    schedule_knomial_place_t at = {.size = size, .radix = radix, .top = top};
-    at.place = rank >= top ? rank - top : size - (top - rank);
+    schedule_knomial_place_t at = {.size = size, .radix = radix, .top = top, .span = size};
     for (uint32_t left = (size - 1) / radix; left > 0; left /= radix)
         ++at.highest;
-    if (at.place == 0) {
-        at.level = at.highest + 1;
-        at.span = size;
+    at.level = at.highest + 1;
+    return schedule_knomial_at_place(&at, rank >= top ? rank - top : size - (top - rank));
+}
+
+schedule_knomial_place_t schedule_knomial_at_place(const schedule_knomial_place_t *top,
+                                                   uint32_t place)
+{
+    MUSTER_ASSERT(top->place == 0 && place < top->size);
+    schedule_knomial_place_t at = *top;
+    if (place == 0)
         return at;
-    }
     uint32_t stride = 1;
-    for (; at.place / stride % radix == 0; ++at.level)
-        stride *= radix;
-    at.parent = at.place - at.place / stride % radix * stride;
-    at.span = size - at.place < stride ? size - at.place : stride;
+    uint32_t digits = place;
+    for (at.level = 0; digits % at.radix == 0; ++at.level) {
+        digits /= at.radix;
+        stride *= at.radix;
+    }
+    at.place = place;
+    at.parent = place - digits % at.radix * stride;
+    at.span = at.size - place < stride ? at.size - place : stride;
     return at;
 }
 

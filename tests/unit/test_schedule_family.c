@@ -171,15 +171,16 @@ START_TEST(figures_reach_a_million_ranks)
     for (uint32_t host = 0; host <= 1U << 17; host++)
         first[host] = host * 8;
     const schedule_hosts_t hosts = {.count = 1U << 17, .first = first};
-    for (unsigned family = 0; family < SCHEDULE_FAMILY_COUNT; family++) {
+    for (unsigned i = 0; i < 2 * SCHEDULE_FAMILY_COUNT; i++) {
+        schedule_family_t family = (schedule_family_t)(i / 2);
         schedule_request_t request = {.operation = (operation_t)_i,
                                       .size = 1U << 20,
                                       .arity = 2,
                                       .commutative = true,
                                       .uniform = true,
+                                      .radix = {.far = i % 2},
                                       .hosts = &hosts};
-        muster_status_t status =
-            schedule_family_figures((schedule_family_t)family)(&request, &figures);
+        muster_status_t status = schedule_family_figures(family)(&request, &figures);
         ck_assert(status == MUSTER_OK || status == MUSTER_NOT_SUPPORTED);
         if (status == MUSTER_OK)
             ck_assert_uint_ge(figures.messages, request.size - 1);
