@@ -160,10 +160,28 @@ static void select_insert(select_search_t *search, const select_candidate_t *can
     search->candidates[at] = *candidate;
 }
 
+/*
+ * Whether the plan reduces as a left fold in rank order, x0 op x1 op ..., whatever the size of the
+ * team and of the message (C420): everybody's values to one rank, or to every rank, or along the
+ * chain.
+ */
+static bool select_is_canonical(const select_plan_t *plan, const schedule_request_t *request)
+{
+    operation_t operation = request->operation;
+    if (!operation_is_reducing(operation))
+        return true;
+    if (operation == OPERATION_SCAN || operation == OPERATION_EXSCAN)
+        return plan->family == SCHEDULE_FAMILY_CHAIN;
+    return plan->family == SCHEDULE_FAMILY_DIRECT ||
+           (plan->family == SCHEDULE_FAMILY_TREE && plan->arity >= request->size);
+}
+
 static void select_try(select_search_t *search, select_plan_t plan)
 {
     schedule_request_t request = *search->request;
     schedule_figures_t figures;
+    if (search->limits && search->limits->reproducible && !select_is_canonical(&plan, &request))
+        return;
     for (uint32_t i = 0; i < search->count; i++)
         if (select_is_same(&search->candidates[i].plan, &plan))
             return;
@@ -364,16 +382,6 @@ static void select_family(select_search_t *search, schedule_family_t family)
     }
 }
 
-/* Whether the family reduces as a left fold in rank order, whatever the size (C420). */
-static bool select_is_canonical(schedule_family_t family, operation_t operation)
-{
-    if (!operation_is_reducing(operation))
-        return true;
-    if (operation == OPERATION_SCAN || operation == OPERATION_EXSCAN)
-        return family == SCHEDULE_FAMILY_CHAIN;
-    return family == SCHEDULE_FAMILY_DIRECT || select_is_named(family, "pairwise");
-}
-
 uint32_t select_candidates(const schedule_request_t *request, const select_parameters_t *parameters,
                            const select_limits_t *limits, uint64_t bytes,
                            select_candidate_t *candidates)
@@ -389,9 +397,7 @@ uint32_t select_candidates(const schedule_request_t *request, const select_param
     };
     for (unsigned family = 0; family < SCHEDULE_FAMILY_COUNT; family++) {
         bool wanted = !limits || !limits->has_family || limits->family == family;
-        bool canonical = !limits || !limits->reproducible ||
-                         select_is_canonical((schedule_family_t)family, request->operation);
-        if (wanted && canonical)
+        if (wanted)
             select_family(&search, (schedule_family_t)family);
     }
     return search.count;

@@ -187,7 +187,7 @@ static muster_status_t choice_ask(muster_comm_t *comm, const choice_call_t *call
     if (status != MUSTER_OK)
         return status;
     status = select_choose(&request, &settings->parameters, &limits, reckoned, plan);
-    if (status == MUSTER_NOT_SUPPORTED && limits.has_family && !limits.reproducible) {
+    if (status == MUSTER_NOT_SUPPORTED && limits.has_family) {
         /* The family that is set has nothing for this team or this call. */
         limits.has_family = false;
         status = select_choose(&request, &settings->parameters, &limits, reckoned, plan);

@@ -6,6 +6,10 @@
  * Blocks and vectors are of BYTES bytes; reductions are sums of bytes that wrap. Rank 0 prints
  * "MESSAGES BYTES BETWEEN TOTAL": the most messages and payload bytes that a rank has sent, the
  * bytes between hosts of all ranks, and their messages. Outcome local: data only.
+ *
+ *     child_schedule fold BYTES
+ *
+ * checks that reductions of floats have the very bits of a left fold in rank order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,13 +85,64 @@ static unsigned char broadcast(uint32_t block, size_t i)
     return value(0, 0, i);
 }
 
+/* Numbers whose sum depends on the order. */
+static float number(uint32_t source, size_t i)
+{
+    float mixed = (float)((source * 7919 + i * 104729) % 1000003);
+    return (i + source) % 2 == 0 ? mixed / 7.0f : mixed / 70000.0f;
+}
+
+static void expect_fold(const float *result, size_t first, size_t count, uint32_t last)
+{
+    for (size_t i = 0; i < count; i++) {
+        float folded = number(0, first + i);
+        for (uint32_t source = 1; source <= last; source++)
+            folded += number(source, first + i);
+        if (memcmp(&folded, &result[i], sizeof folded) != 0)
+            fail("fold", NULL);
+    }
+}
+
+static void fold(void)
+{
+    size_t count = bytes / sizeof(float) / size; /* of a block */
+    float *own = malloc((count * size + 1) * sizeof *own);
+    float *result = malloc((count * size + 1) * sizeof *result);
+    muster_failure_t failure = {0};
+    muster_call_t how = {.outcome = MUSTER_OUTCOME_LOCAL, .failure = &failure};
+    if (!own || !result)
+        fail("memory", NULL);
+    for (size_t i = 0; i < count * size; i++)
+        own[i] = number(rank, i);
+    if (muster_allreduce(world, own, result, count * size, MUSTER_F32, MUSTER_SUM, &how))
+        fail("allreduce", &failure);
+    expect_fold(result, 0, count * size, size - 1);
+    for (uint32_t root = 0; root<size; root += size> 1 ? size - 1 : 1) {
+        if (muster_reduce(world, own, result, count * size, MUSTER_F32, MUSTER_SUM, root, &how))
+            fail("reduce", &failure);
+        if (rank == root)
+            expect_fold(result, 0, count * size, size - 1);
+    }
+    if (muster_reduce_scatter_block(world, own, result, count, MUSTER_F32, MUSTER_SUM, &how))
+        fail("reduce_scatter", &failure);
+    expect_fold(result, rank * count, count, size - 1);
+    if (muster_scan(world, own, result, count * size, MUSTER_F32, MUSTER_SUM, &how))
+        fail("scan", &failure);
+    expect_fold(result, 0, count * size, rank);
+    free(own);
+    free(result);
+}
+
 static void call(const char *operation)
 {
     muster_failure_t failure = {0};
     muster_call_t how = {.outcome = MUSTER_OUTCOME_LOCAL, .failure = &failure};
     muster_status_t status = MUSTER_NOT_SUPPORTED;
     fill(size);
-    if (strcmp(operation, "barrier") == 0) {
+    if (strcmp(operation, "fold") == 0) {
+        fold();
+        status = MUSTER_OK;
+    } else if (strcmp(operation, "barrier") == 0) {
         status = muster_barrier(world, &how);
     } else if (strcmp(operation, "broadcast") == 0) {
         memcpy(received, sent, bytes);
