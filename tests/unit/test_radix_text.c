@@ -415,6 +415,48 @@ START_TEST(what_is_refused) /* C606, case 41 */
 }
 END_TEST
 
+/* C605: the same grammar with names for values. */
+START_TEST(names_are_values)
+{
+    static const char *const names[] = {"tree", "ring", "tree_2"};
+    static const struct {
+        const char *text, *printed; /* NULL: refused */
+        size_t column;
+        radix_fault_t fault;
+    } rows[] = {
+        {"ring", "ring", 0, RADIX_FAULT_NONE},
+        {"auto", "auto", 0, RADIX_FAULT_NONE},
+        {"0-4K:tree_2,host^cuda:ring,4097-inf:tree", "0-4K:tree_2,host^cuda:ring,4097-inf:tree", 0,
+         RADIX_FAULT_NONE},
+        {"rings", NULL, 1, RADIX_FAULT_NO_NAME},
+        {"rin", NULL, 1, RADIX_FAULT_NO_NAME},
+        {"8x6", NULL, 1, RADIX_FAULT_NO_NAME},
+        {"=ring", NULL, 1, RADIX_FAULT_NO_NAME},
+        {"0-4K:tree,ring:9", NULL, 16, RADIX_FAULT_TWO_VALUES},
+        {"tree:ring", NULL, 6, RADIX_FAULT_TWO_VALUES},
+        {"tree,ring", NULL, 6, RADIX_FAULT_NEVER_MATCHES},
+        {"ring@far", NULL, 5, RADIX_FAULT_UNEXPECTED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        radix_table_t table;
+        radix_error_t error;
+        char bytes[128];
+        text_t text = text_over(bytes, sizeof bytes);
+        muster_status_t status =
+            radix_table_parse_names(rows[i].text, strlen(rows[i].text), names, 3, &table, &error);
+        REQUIRE((status == MUSTER_OK) == (rows[i].printed != NULL), "%s", rows[i].text);
+        if (status != MUSTER_OK) {
+            REQUIRE(error.position + 1 == rows[i].column && error.fault == rows[i].fault,
+                    "%s: column %zu: %s", rows[i].text, error.position + 1,
+                    radix_fault_text(error.fault));
+            continue;
+        }
+        radix_table_print_names(&table, names, &text);
+        ck_assert_str_eq(bytes, rows[i].printed);
+    }
+}
+END_TEST
+
 START_TEST(every_reason_has_a_text)
 {
     bool shown[RADIX_FAULT_COUNT] = {false};
@@ -423,6 +465,7 @@ START_TEST(every_reason_has_a_text)
     /* These are shown by tests of their own. */
     shown[RADIX_FAULT_NONE] = shown[RADIX_FAULT_STORAGE] = shown[RADIX_FAULT_NO_FACTORS] = true;
     shown[RADIX_FAULT_TOO_LONG] = shown[RADIX_FAULT_TOO_MANY_ENTRIES] = true;
+    shown[RADIX_FAULT_NO_NAME] = true;
     for (int fault = 0; fault < RADIX_FAULT_COUNT; fault++) {
         REQUIRE(shown[fault], "no text shows reason %d", fault);
         REQUIRE(strlen(radix_fault_text((radix_fault_t)fault)) > 10);
@@ -812,6 +855,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, what_is_taken);
     tcase_add_test(tests, what_is_refused);
+    tcase_add_test(tests, names_are_values);
     tcase_add_test(tests, every_reason_has_a_text);
     tcase_add_test(tests, bounds_of_the_whole_text);
     tcase_add_test(tests, the_first_entry_that_fits);
