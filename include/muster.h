@@ -223,7 +223,7 @@ MUSTER_API muster_status_t muster_context_create(const muster_context_options_t 
 /*
  * Leaves the job: cancels what is pending, flushes what was sent, meets the other ranks for at most
  * the context's timeout, and frees everything, communicators and requests included. Must not race
- * with other calls on the context.
+ * with other calls on the context; none of its handles may be used afterwards.
  */
 MUSTER_API void muster_context_destroy(muster_context_t *context);
 
@@ -297,7 +297,8 @@ MUSTER_API muster_status_t muster_comm_split(muster_comm_t *comm, muster_optiona
 
 /*
  * Local; may be called at once after the last operation. Pending requests are cancelled; operations
- * that the others have begun or begin beyond the caller's last fail with PEER_LOST.
+ * that the others have begun or begin beyond the caller's last fail with PEER_LOST. The handles of
+ * the last 64 that were destroyed are told from good ones (INVALID_HANDLE).
  */
 MUSTER_API void muster_comm_destroy(muster_comm_t *comm);
 
@@ -780,14 +781,21 @@ MUSTER_API const muster_failure_t *muster_request_failure(const muster_request_t
  * Calls function once when the request completes, from whichever thread makes progress, or at once
  * where it has completed. It may start operations and destroy the request, and must not block. A
  * test or wait that is under way returns the outcome all the same; an array that is being waited
- * for has to stay as it is.
+ * for has to stay as it is. A wait without a timeout returns when the callback has returned, too,
+ * whichever thread runs it; but for one that is called from a callback.
  */
 typedef void (*muster_completion_t)(muster_request_t *request, muster_status_t status,
                                     void *argument);
 MUSTER_API muster_status_t muster_request_on_complete(muster_request_t *request,
                                                       muster_completion_t function, void *argument);
 
-/* Frees it; one that has not completed is cancelled, and its buffers are not touched afterwards. */
+/*
+ * Frees it; one that has not completed is cancelled, and its buffers are not touched afterwards.
+ * Its callback is not begun any more; where another thread runs it, this waits until it has
+ * returned, unless called from a callback. A destroyed handle is refused (INVALID_HANDLE; destroyed
+ * again: nothing happens) until its communicator is destroyed or the next nonblocking operation is
+ * started there, which may get the same pointer.
+ */
 MUSTER_API void muster_request_destroy(muster_request_t *request);
 
 /* ---- About the library ----------------------------------------------------------------------- */

@@ -178,8 +178,18 @@ void engine_lock(engine_t *engine)
     pthread_mutex_lock(&engine->lock);
 }
 
+/* Nothing may arrive any more that would: another thread has taken it. */
+static void engine_wake_polling(engine_t *engine)
+{
+    if (!engine->polled || !engine->polled(engine->polled_for))
+        return;
+    engine->polled = NULL; /* once is enough */
+    engine->transport->operations->wake(engine->transport);
+}
+
 void engine_unlock(engine_t *engine)
 {
+    engine_wake_polling(engine);
     comm_reap(engine);
     pthread_mutex_unlock(&engine->lock);
 }
@@ -430,23 +440,40 @@ void engine_progress(engine_t *engine)
 {
     transport_t *transport = engine->transport;
     transport_event_t event;
+    bool any = false;
     engine->progressed++;
-    while (transport->operations->poll(transport, &event))
+    while (transport->operations->poll(transport, &event)) {
         engine_event(engine, &event);
+        any = true;
+    }
     engine_tick(engine);
+    if (any && engine->waiters > 0)
+        pthread_cond_broadcast(&engine->changed);
     request_run_callbacks(engine);
 }
 
-static void engine_sleep(engine_t *engine, int64_t until)
+static void engine_await_until(engine_t *engine, int64_t until)
+{
+    engine_wake_polling(engine); /* the lock is given up */
+    engine->waiters++;
+    int64_t capped = until == INT64_MAX ? engine_now(engine) + 1000000000 : until;
+    struct timespec time = {capped / 1000000000, capped % 1000000000};
+    pthread_cond_timedwait(&engine->changed, &engine->lock, &time);
+    engine->waiters--;
+}
+
+void engine_await(engine_t *engine)
+{
+    engine_await_until(engine, INT64_MAX);
+}
+
+static void engine_sleep(engine_t *engine, bool (*done)(void *argument), void *argument,
+                         int64_t until)
 {
     if (engine->polling) {
         if (until < engine->polled_until)
             engine->transport->operations->wake(engine->transport);
-        engine->waiters++;
-        int64_t capped = until == INT64_MAX ? engine_now(engine) + 1000000000 : until;
-        struct timespec time = {capped / 1000000000, capped % 1000000000};
-        pthread_cond_timedwait(&engine->changed, &engine->lock, &time);
-        engine->waiters--;
+        engine_await_until(engine, until);
         return;
     }
     int64_t next = engine_next_deadline(engine);
@@ -460,11 +487,14 @@ static void engine_sleep(engine_t *engine, int64_t until)
     }
     transport_t *transport = engine->transport;
     engine->polling = true;
+    engine->polled = done;
+    engine->polled_for = argument;
     engine->polled_until = next;
     engine_unlock(engine);
     transport->operations->wait(transport, timeout);
     engine_lock(engine);
     engine->polling = false;
+    engine->polled = NULL;
 }
 
 /* As engine_progress, but stops at the event that brings what is waited for: true then. */
@@ -485,7 +515,7 @@ static bool engine_progress_until(engine_t *engine, bool (*done)(void *argument)
     }
     if (engine->callbacks)
         request_run_callbacks(engine);
-    return finished;
+    return finished || done(argument); /* what is waited for may be a callback's end */
 }
 
 bool engine_wait(engine_t *engine, bool (*done)(void *argument), void *argument, int64_t deadline)
@@ -495,7 +525,7 @@ bool engine_wait(engine_t *engine, bool (*done)(void *argument), void *argument,
         finished = engine_progress_until(engine, done, argument);
         if (finished || (deadline != INT64_MAX && engine_now(engine) >= deadline))
             break;
-        engine_sleep(engine, deadline);
+        engine_sleep(engine, done, argument, deadline);
         finished = done(argument);
     }
     /* Whoever still waits has something to see, or has to poll now. */

@@ -36,9 +36,12 @@ typedef struct engine {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a waiter may have something to see; CLOCK_MONOTONIC */
     bool polling;           /* a thread is inside transport wait, without the lock */
-    unsigned waiters;       /* threads that wait on changed */
-    uint64_t progressed;    /* counts progress calls; the keeper looks whether it moved */
-    uint32_t rank;          /* world */
+    /* what it waits for; NULL: it is awake, or has been woken */
+    bool (*polled)(void *argument);
+    void *polled_for;
+    unsigned waiters;    /* threads that wait on changed */
+    uint64_t progressed; /* counts progress calls; the keeper looks whether it moved */
+    uint32_t rank;       /* world */
     uint32_t size;
     settings_t *settings; /* owned; the same on every rank */
     int64_t timeout;      /* default, ns; INT64_MAX: none */
@@ -57,6 +60,7 @@ typedef struct engine {
     struct muster_request *active;   /* started and not finished, linked */
     struct muster_request *finished; /* finished, a handle points to them, linked */
     struct muster_request *callbacks, *callbacks_end; /* finished, their callback has to be run */
+    struct calling *calling; /* callbacks that run, each on its thread's stack, linked */
 
     struct creation *creations; /* pending, as creator or member */
     struct early *claims;       /* CLAIM messages whose creation has not been called here */
@@ -91,7 +95,7 @@ void engine_destroy(engine_t *engine);
 void engine_lock(engine_t *engine);
 /*
  * Frees communicators of which nothing is needed any more, too: no pointer to one that is not held
- * is good afterwards.
+ * is good afterwards. Wakes the thread that sleeps in the transport where what it waits for holds.
  */
 void engine_unlock(engine_t *engine);
 int64_t engine_now(engine_t *engine);
@@ -108,9 +112,12 @@ void engine_progress(engine_t *engine);
 /*
  * Makes progress until done(argument) holds or the deadline (ns, INT64_MAX: none) has passed; true
  * where it holds. Gives the lock up while it sleeps, and around callbacks as engine_progress does.
- * The deadline is tested after progress.
+ * The deadline is tested after progress. done is called with the lock, from any thread.
  */
 bool engine_wait(engine_t *engine, bool (*done)(void *argument), void *argument, int64_t deadline);
+
+/* Sleeps, the lock given up, until another thread may have changed something, or for no reason. */
+void engine_await(engine_t *engine);
 
 /* The earliest time at which engine_progress has something to do by itself; INT64_MAX: none. */
 int64_t engine_next_deadline(const engine_t *engine);

@@ -104,18 +104,36 @@ static muster_request_t *request_obtain(muster_comm_t *comm)
     return calloc(1, sizeof *request);
 }
 
+static void request_empty(muster_request_t *request)
+{
+    buffers_reset(request);
+    free(request->scratch_memory);
+    free(request->displaced);
+    free(request->rows);
+    free(request->state_memory);
+    request->scratch_memory = NULL;
+    request->displaced = NULL;
+    request->rows = NULL;
+    request->state_memory = NULL;
+    request->scratch_size = request->displaced_size = 0;
+    request->row_capacity = request->state_capacity = 0;
+}
+
 static void request_recycle(muster_request_t *request)
 {
     muster_comm_t *comm = request->comm;
+    request->released = true;
     request->leaving = request->visitors > 0;
     if (request->leaving)
         return;
     choice_release(request->cached);
     request->cached = NULL;
     buffers_reset(request);
-    if (comm->destroyed || comm->engine->shutting_down) {
+    if (comm->engine->shutting_down) {
         request_free(request);
     } else {
+        if (comm->destroyed)
+            request_empty(request); /* nothing is started any more, but a handle may be told */
         request->next = comm->spare;
         comm->spare = request;
     }
@@ -136,11 +154,7 @@ void request_leave(muster_request_t *request)
 
 void request_free(muster_request_t *request)
 {
-    buffers_reset(request);
-    free(request->scratch_memory);
-    free(request->displaced);
-    free(request->rows);
-    free(request->state_memory);
+    request_empty(request);
     free(request);
 }
 
@@ -318,6 +332,7 @@ muster_status_t request_start(muster_comm_t *comm, const request_arguments_t *ar
     request->comm = comm;
     comm->holders++;
     request->owned = owned;
+    request->released = false;
     request->abandoned = false;
     request->on_complete = NULL;
     request->status = MUSTER_IN_PROGRESS;
@@ -578,8 +593,9 @@ void request_cancel(muster_request_t *request)
 
 void request_release(muster_request_t *request)
 {
-    if (!request)
+    if (!request || request->released)
         return;
+    request->released = true;
     if (request->state == REQUEST_FINISHED) {
         if (request->owned)
             request_unlink(&request->comm->engine->finished, request);
@@ -626,21 +642,71 @@ void request_free_all(engine_t *engine)
     }
 }
 
+/* ---- callbacks ---- */
+
+struct calling {
+    struct calling *next;
+    const muster_request_t *request;
+    pthread_t thread;
+};
+
+void request_run_callback(muster_request_t *request, muster_completion_t function, void *argument)
+{
+    engine_t *engine = request->comm->engine;
+    struct calling calling = {engine->calling, request, pthread_self()};
+    muster_status_t status = request->status;
+    engine->calling = &calling;
+    request_visit(request);
+    engine_unlock(engine);
+    function(request, status, argument);
+    engine_lock(engine);
+    struct calling **link = &engine->calling;
+    while (*link != &calling)
+        link = &(*link)->next;
+    *link = calling.next;
+    request_leave(request);
+    if (engine->waiters > 0)
+        pthread_cond_broadcast(&engine->changed);
+}
+
 void request_run_callbacks(engine_t *engine)
 {
     while (engine->callbacks) {
         muster_request_t *request = engine->callbacks;
         engine->callbacks = request->next_queued;
         muster_completion_t function = request->on_complete;
-        void *argument = request->on_complete_argument;
-        muster_status_t status = request->status;
         request->on_complete = NULL;
-        if (!function)
-            continue;
-        engine_unlock(engine);
-        function(request, status, argument);
-        engine_lock(engine);
+        if (function)
+            request_run_callback(request, function, request->on_complete_argument);
     }
+}
+
+bool request_is_calling(const engine_t *engine)
+{
+    for (const struct calling *calling = engine->calling; calling; calling = calling->next)
+        if (pthread_equal(calling->thread, pthread_self()))
+            return true;
+    return false;
+}
+
+bool request_is_called(const muster_request_t *request)
+{
+    for (const struct calling *calling = request->comm->engine->calling; calling;
+         calling = calling->next)
+        if (calling->request == request)
+            return true;
+    return false;
+}
+
+bool request_is_settled(const muster_request_t *request)
+{
+    return request->state == REQUEST_FINISHED && !request->on_complete &&
+           !request_is_called(request);
+}
+
+bool request_is_given(const muster_request_t *request)
+{
+    return request->owned && !request->released;
 }
 
 void request_cancel_all(engine_t *engine)

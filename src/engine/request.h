@@ -52,6 +52,7 @@ struct muster_request {
     request_state_t state;
     bool owned;        /* a handle points here: else it belongs to a blocking call */
     bool abandoned;    /* the owner has destroyed it while it ran */
+    bool released;     /* destroyed: the handle is of no use until it is given out again */
     bool leaving;      /* to be recycled when the last visitor has gone */
     unsigned visitors; /* calls that look at it, though a callback may destroy it meanwhile */
     call_t call;
@@ -155,8 +156,21 @@ void request_leave(muster_request_t *request);
 void request_free(muster_request_t *request);
 /* The engine ends: finishes and frees all of them. */
 void request_free_all(engine_t *engine);
-/* Runs the completion callbacks that are due, without the lock. */
+/*
+ * Completion callbacks are run without the lock. A request stays what it is while its callback
+ * runs, whoever destroys it.
+ */
+void request_run_callback(muster_request_t *request, muster_completion_t function, void *argument);
+/* Those that are due. */
 void request_run_callbacks(engine_t *engine);
+/* Whether the calling thread is inside a callback of the engine: it must not wait for others. */
+bool request_is_calling(const engine_t *engine);
+/* Whether a callback of this request is running, on any thread. */
+bool request_is_called(const muster_request_t *request);
+/* Finished, and its callback has returned. */
+bool request_is_settled(const muster_request_t *request);
+/* Whether its handle is a caller's: not one that was destroyed, nor a blocking call's. */
+bool request_is_given(const muster_request_t *request);
 /* The window has moved: starts what waited for it. */
 void request_start_queued(muster_comm_t *comm);
 

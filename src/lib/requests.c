@@ -1,36 +1,27 @@
 /* Requests: test, wait, cancel, completion callbacks. */
 #include "lib/check.h"
 
-static bool requests_finished(void *argument)
+/* Its engine, locked, where the handle can be used; NULL where it cannot. */
+static engine_t *requests_lock(const muster_request_t *request)
 {
-    return ((const muster_request_t *)argument)->state == REQUEST_FINISHED;
+    if (!check_request(request))
+        return NULL;
+    engine_t *engine = request->comm->engine;
+    engine_lock(engine);
+    if (request_is_given(request))
+        return engine;
+    engine_unlock(engine);
+    return NULL;
 }
 
 muster_status_t muster_test(muster_request_t *request)
 {
-    if (!check_request(request))
+    engine_t *engine = requests_lock(request);
+    if (!engine)
         return MUSTER_INVALID_HANDLE;
-    engine_t *engine = request->comm->engine;
-    engine_lock(engine);
     request_visit(request);
     if (request->state != REQUEST_FINISHED)
         engine_progress(engine);
-    muster_status_t status = request->status;
-    request_leave(request);
-    engine_unlock(engine);
-    return status;
-}
-
-muster_status_t muster_wait(muster_request_t *request, muster_timeout_t timeout)
-{
-    if (!check_request(request))
-        return MUSTER_INVALID_HANDLE;
-    if (!check_timeout(timeout))
-        return MUSTER_INVALID_ARGUMENT;
-    engine_t *engine = request->comm->engine;
-    engine_lock(engine);
-    request_visit(request);
-    engine_wait(engine, requests_finished, request, engine_deadline(engine, timeout, INT64_MAX));
     muster_status_t status = request->status;
     request_leave(request);
     engine_unlock(engine);
@@ -41,13 +32,19 @@ typedef struct requests_set {
     muster_request_t *const *requests;
     size_t count;
     size_t index;
+    bool calling; /* inside a callback: does not wait for another to return */
 } requests_set_t;
+
+static bool requests_settled(const requests_set_t *set, const muster_request_t *request)
+{
+    return set->calling ? request->state == REQUEST_FINISHED : request_is_settled(request);
+}
 
 static bool requests_any(void *argument)
 {
     requests_set_t *set = argument;
     for (size_t i = 0; i < set->count; i++) {
-        if (set->requests[i] && set->requests[i]->state == REQUEST_FINISHED) {
+        if (set->requests[i] && requests_settled(set, set->requests[i])) {
             set->index = i;
             return true;
         }
@@ -59,13 +56,26 @@ static bool requests_all(void *argument)
 {
     requests_set_t *set = argument;
     for (; set->index < set->count; set->index++)
-        if (set->requests[set->index] && set->requests[set->index]->state != REQUEST_FINISHED)
+        if (set->requests[set->index] && !requests_settled(set, set->requests[set->index]))
             return false;
     return true;
 }
 
-/* All of one context; NULL entries are passed over. The engine of the first, or NULL. */
-static engine_t *requests_engine(muster_request_t *const *requests, size_t count, bool *valid)
+/* Where the time is over, an outcome is one though its callback has not returned. */
+static bool requests_wait(engine_t *engine, bool (*done)(void *argument), requests_set_t *set,
+                          muster_timeout_t timeout)
+{
+    if (engine_wait(engine, done, set, engine_deadline(engine, timeout, INT64_MAX)))
+        return true;
+    set->calling = true;
+    return done(set);
+}
+
+/*
+ * All of one context; NULL entries are passed over. The engine of the first, locked, or NULL: none,
+ * or not valid.
+ */
+static engine_t *requests_lock_all(muster_request_t *const *requests, size_t count, bool *valid)
 {
     engine_t *engine = NULL;
     *valid = requests || count == 0;
@@ -73,10 +83,13 @@ static engine_t *requests_engine(muster_request_t *const *requests, size_t count
         if (!requests[i])
             continue;
         *valid = check_request(requests[i]) && (!engine || engine == requests[i]->comm->engine);
-        if (*valid)
-            engine = requests[i]->comm->engine;
+        if (*valid && !engine)
+            engine_lock(engine = requests[i]->comm->engine);
+        *valid = *valid && request_is_given(requests[i]);
     }
-    return engine;
+    if (!*valid && engine)
+        engine_unlock(engine);
+    return *valid ? engine : NULL;
 }
 
 /* With the lock. */
@@ -94,20 +107,40 @@ static void requests_leave_all(muster_request_t *const *requests, size_t count)
             request_leave(requests[i]);
 }
 
+muster_status_t muster_wait(muster_request_t *request, muster_timeout_t timeout)
+{
+    engine_t *engine = requests_lock(request);
+    if (!engine)
+        return MUSTER_INVALID_HANDLE;
+    muster_status_t status = MUSTER_INVALID_ARGUMENT;
+    if (check_timeout(timeout)) {
+        requests_set_t set = {&request, 1, 0, request_is_calling(engine)};
+        request_visit(request);
+        requests_wait(engine, requests_all, &set, timeout);
+        status = request->status;
+        request_leave(request);
+    }
+    engine_unlock(engine);
+    return status;
+}
+
 muster_status_t muster_wait_any(muster_request_t *const *requests, size_t count,
                                 muster_timeout_t timeout, size_t *index)
 {
     bool valid;
-    engine_t *engine = requests_engine(requests, count, &valid);
+    engine_t *engine = requests_lock_all(requests, count, &valid);
     if (!valid)
         return MUSTER_INVALID_HANDLE;
-    if (!engine || !index || !check_timeout(timeout))
+    if (!engine)
         return MUSTER_INVALID_ARGUMENT;
-    requests_set_t set = {requests, count, 0};
+    if (!index || !check_timeout(timeout)) {
+        engine_unlock(engine);
+        return MUSTER_INVALID_ARGUMENT;
+    }
+    requests_set_t set = {requests, count, 0, request_is_calling(engine)};
     muster_status_t status = MUSTER_IN_PROGRESS;
-    engine_lock(engine);
     requests_visit_all(requests, count);
-    if (engine_wait(engine, requests_any, &set, engine_deadline(engine, timeout, INT64_MAX))) {
+    if (requests_wait(engine, requests_any, &set, timeout)) {
         status = requests[set.index]->status;
         *index = set.index;
     }
@@ -120,18 +153,19 @@ muster_status_t muster_wait_all(muster_request_t *const *requests, size_t count,
                                 muster_timeout_t timeout)
 {
     bool valid;
-    engine_t *engine = requests_engine(requests, count, &valid);
+    engine_t *engine = requests_lock_all(requests, count, &valid);
     if (!valid)
         return MUSTER_INVALID_HANDLE;
-    if (!check_timeout(timeout))
-        return MUSTER_INVALID_ARGUMENT;
     if (!engine)
-        return MUSTER_OK;
-    requests_set_t set = {requests, count, 0};
+        return check_timeout(timeout) ? MUSTER_OK : MUSTER_INVALID_ARGUMENT;
+    if (!check_timeout(timeout)) {
+        engine_unlock(engine);
+        return MUSTER_INVALID_ARGUMENT;
+    }
+    requests_set_t set = {requests, count, 0, request_is_calling(engine)};
     muster_status_t status = MUSTER_IN_PROGRESS;
-    engine_lock(engine);
     requests_visit_all(requests, count);
-    if (engine_wait(engine, requests_all, &set, engine_deadline(engine, timeout, INT64_MAX))) {
+    if (requests_wait(engine, requests_all, &set, timeout)) {
         status = MUSTER_OK;
         for (size_t i = 0; i < count && status == MUSTER_OK; i++)
             if (requests[i])
@@ -144,10 +178,9 @@ muster_status_t muster_wait_all(muster_request_t *const *requests, size_t count,
 
 muster_status_t muster_cancel(muster_request_t *request)
 {
-    if (!check_request(request))
+    engine_t *engine = requests_lock(request);
+    if (!engine)
         return MUSTER_INVALID_HANDLE;
-    engine_t *engine = request->comm->engine;
-    engine_lock(engine);
     if (request->state != REQUEST_FINISHED)
         request_cancel(request);
     engine_unlock(engine);
@@ -156,10 +189,9 @@ muster_status_t muster_cancel(muster_request_t *request)
 
 const muster_failure_t *muster_request_failure(const muster_request_t *request)
 {
-    if (!check_request(request))
+    engine_t *engine = requests_lock(request);
+    if (!engine)
         return NULL;
-    engine_t *engine = request->comm->engine;
-    engine_lock(engine);
     bool failed = request->state == REQUEST_FINISHED && request->status != MUSTER_OK;
     engine_unlock(engine);
     return failed ? &request->failure : NULL;
@@ -168,30 +200,28 @@ const muster_failure_t *muster_request_failure(const muster_request_t *request)
 muster_status_t muster_request_on_complete(muster_request_t *request, muster_completion_t function,
                                            void *argument)
 {
-    if (!check_request(request))
+    engine_t *engine = requests_lock(request);
+    if (!engine)
         return MUSTER_INVALID_HANDLE;
-    if (!function)
-        return MUSTER_INVALID_ARGUMENT;
-    engine_t *engine = request->comm->engine;
-    engine_lock(engine);
-    bool finished = request->state == REQUEST_FINISHED;
-    muster_status_t status = request->status;
-    if (!finished) {
+    if (function && request->state == REQUEST_FINISHED) {
+        request_run_callback(request, function, argument);
+    } else if (function) {
         request->on_complete = function;
         request->on_complete_argument = argument;
     }
     engine_unlock(engine);
-    if (finished)
-        function(request, status, argument);
-    return MUSTER_OK;
+    return function ? MUSTER_OK : MUSTER_INVALID_ARGUMENT;
 }
 
 void muster_request_destroy(muster_request_t *request)
 {
-    if (!check_request(request))
+    engine_t *engine = requests_lock(request);
+    if (!engine)
         return;
-    engine_t *engine = request->comm->engine;
-    engine_lock(engine);
-    request_release(request);
+    request_visit(request);
+    while (request_is_called(request) && !request_is_calling(engine))
+        engine_await(engine);
+    request_release(request); /* nothing where the callback has done it */
+    request_leave(request);
     engine_unlock(engine);
 }

@@ -7,7 +7,10 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const muster_comm_options_t flat = {.shape = MUSTER_SHAPE_FLAT};
 static const muster_comm_options_t automatic = {.shape = MUSTER_SHAPE_AUTO};
@@ -418,6 +421,162 @@ static void threads_of_a_rank(muster_context_t *context, const void *argument)
     }
 }
 
+/* ---- Two threads on one request -------------------------------------------------------------- */
+
+typedef struct sleeper {
+    muster_request_t *request;
+    atomic_int thread; /* 0: not begun */
+    muster_status_t status;
+} sleeper_t;
+
+static void *sleeper_main(void *argument)
+{
+    sleeper_t *sleeper = argument;
+    atomic_store(&sleeper->thread, gettid());
+    sleeper->status = muster_wait(sleeper->request, MUSTER_NO_DEADLINE);
+    return NULL;
+}
+
+/* The kernel says so: state S. */
+static bool sleeps(int thread)
+{
+    char path[64], line[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE *file = fopen(path, "r");
+    const char *state = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (file)
+        fclose(file);
+    return state && state[1] == ' ' && state[2] == 'S';
+}
+
+static atomic_bool woken[COLLECTIVE_RANKS_MAX + 1]; /* by size of the job */
+
+/* What a thread waits for is ended by another one, and nothing arrives: it is woken (C418). */
+static void woken_by_another(muster_context_t *context, const void *argument)
+{
+    enum { STARTED = GENERATION_WINDOW + 1 };
+    muster_comm_options_t options = *(const muster_comm_options_t *)argument;
+    options.timeout = MUSTER_MILLISECONDS(20000);
+    muster_comm_t *comm = ranks_comm(context, "woken by another", options);
+    muster_request_t *requests[STARTED];
+    bool first = ranks_rank() == ranks_size() - 1; /* does not decide: nothing else wakes it */
+    if (first) {
+        for (int i = 0; i < STARTED; i++)
+            EXPECT_STATUS(MUSTER_OK, muster_ibarrier(comm, NULL, &requests[i]));
+        sleeper_t sleeper = {.request = requests[STARTED - 1]};
+        pthread_t thread;
+        EXPECT(pthread_create(&thread, NULL, sleeper_main, &sleeper) == 0);
+        while (atomic_load(&sleeper.thread) == 0 || !sleeps(atomic_load(&sleeper.thread)))
+            sched_yield();
+        int64_t begun = ranks_milliseconds();
+        EXPECT_STATUS(MUSTER_OK, muster_cancel(sleeper.request));
+        pthread_join(thread, NULL);
+        EXPECT(ranks_milliseconds() - begun < 10000); /* not by the others' deadline */
+        EXPECT_STATUS(MUSTER_CANCELLED, sleeper.status);
+        muster_request_destroy(sleeper.request);
+        atomic_store(&woken[ranks_size()], true);
+    }
+    while (!atomic_load(&woken[ranks_size()])) /* silent: a message would wake the sleeper */
+        sched_yield();
+    for (int i = 0; i < STARTED - 1; i++) {
+        EXPECT_STATUS(MUSTER_OK, first ? muster_wait(requests[i], MUSTER_NO_DEADLINE)
+                                       : muster_barrier(comm, NULL));
+        if (first)
+            muster_request_destroy(requests[i]);
+    }
+    muster_comm_destroy(comm);
+}
+
+typedef struct slow {
+    muster_context_t *context;
+    atomic_bool begun, over, stop;
+} slow_t;
+
+static void slow_callback(muster_request_t *request, muster_status_t status, void *argument)
+{
+    slow_t *slow = argument;
+    (void)request;
+    (void)status;
+    atomic_store(&slow->begun, true);
+    for (int i = 0; i < 1000; i++) /* whoever does not wait for the end is seen to be early */
+        sched_yield();
+    atomic_store(&slow->over, true);
+}
+
+static void *slow_main(void *argument)
+{
+    slow_t *slow = argument;
+    while (!atomic_load(&slow->stop)) {
+        muster_progress(slow->context);
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* A callback that another thread runs has returned when wait or destroy has. */
+static void callbacks_elsewhere(muster_context_t *context, const void *argument)
+{
+    muster_comm_t *comm =
+        ranks_comm(context, "callbacks elsewhere", *(const muster_comm_options_t *)argument);
+    for (int way = 0; way < 4; way++) {
+        slow_t slow = {.context = context};
+        pthread_t thread;
+        muster_request_t *request = NULL;
+        size_t index = 9;
+        EXPECT_STATUS(MUSTER_OK, muster_ibarrier(comm, NULL, &request));
+        EXPECT_STATUS(MUSTER_OK, muster_request_on_complete(request, slow_callback, &slow));
+        EXPECT(pthread_create(&thread, NULL, slow_main, &slow) == 0);
+        while (!atomic_load(&slow.begun))
+            sched_yield();
+        if (way == 0)
+            EXPECT_STATUS(MUSTER_OK, muster_wait(request, MUSTER_NO_DEADLINE));
+        if (way == 1)
+            EXPECT_STATUS(MUSTER_OK, muster_wait_any(&request, 1, MUSTER_NO_DEADLINE, &index));
+        if (way == 2)
+            EXPECT_STATUS(MUSTER_OK, muster_wait_all(&request, 1, MUSTER_NO_DEADLINE));
+        if (way == 3)
+            muster_request_destroy(request);
+        EXPECT(atomic_load(&slow.over), "way %d", way);
+        if (way != 3)
+            muster_request_destroy(request);
+        atomic_store(&slow.stop, true);
+        pthread_join(thread, NULL);
+    }
+    muster_comm_destroy(comm);
+}
+
+/* A handle is of no use once it is destroyed, and nobody else's operation suffers from it. */
+static void destroyed_twice(muster_context_t *context, const void *argument)
+{
+    muster_comm_t *comm =
+        ranks_comm(context, "destroyed twice", *(const muster_comm_options_t *)argument);
+    muster_request_t *stale = NULL, *one = NULL, *other = NULL;
+    size_t index = 9;
+    EXPECT_STATUS(MUSTER_OK, muster_ibarrier(comm, NULL, &stale));
+    EXPECT_STATUS(MUSTER_OK, muster_wait(stale, MUSTER_NO_DEADLINE));
+    muster_request_destroy(stale);
+    for (int blocking = 0; blocking < 2; blocking++) {
+        muster_request_destroy(stale);
+        EXPECT_STATUS(MUSTER_INVALID_HANDLE, muster_test(stale));
+        EXPECT_STATUS(MUSTER_INVALID_HANDLE, muster_cancel(stale));
+        EXPECT_STATUS(MUSTER_INVALID_HANDLE, muster_wait(stale, MUSTER_NO_DEADLINE));
+        EXPECT_STATUS(MUSTER_INVALID_HANDLE,
+                      muster_wait_any(&stale, 1, MUSTER_NO_DEADLINE, &index));
+        EXPECT_STATUS(MUSTER_INVALID_HANDLE, muster_wait_all(&stale, 1, MUSTER_NO_DEADLINE));
+        EXPECT(muster_request_failure(stale) == NULL);
+        EXPECT_STATUS(MUSTER_OK, muster_barrier(comm, NULL)); /* does not bring it back */
+    }
+    EXPECT_STATUS(MUSTER_OK, muster_ibarrier(comm, NULL, &one));
+    EXPECT_STATUS(MUSTER_OK, muster_ibarrier(comm, NULL, &other));
+    EXPECT(one != other);
+    EXPECT_STATUS(MUSTER_OK, muster_wait(one, MUSTER_NO_DEADLINE));
+    EXPECT_STATUS(MUSTER_OK, muster_wait(other, MUSTER_NO_DEADLINE));
+    muster_request_destroy(one);
+    muster_comm_destroy(comm);
+    muster_request_destroy(other); /* held the communicator */
+    ranks_meet(context);
+}
+
 #define FEW (RANKS_SIZE(2) | RANKS_SIZE(3))
 #define SOME (FEW | RANKS_SIZE(5))
 
@@ -440,6 +599,9 @@ static const ranks_case_t cases[] = {
     {"comm destroyed running, tree", comm_destroyed_running, &tree, SOME, RANKS_SIZE(5)},
     {"cancelled in the queue, flat", cancelled_in_the_queue, &flat, FEW, RANKS_SIZE(2)},
     {"cancelled in the queue, tree", cancelled_in_the_queue, &tree, RANKS_SIZE(3), RANKS_NEVER},
+    {"woken by another", woken_by_another, &flat, FEW, RANKS_NEVER},
+    {"callbacks elsewhere", callbacks_elsewhere, &flat, RANKS_SIZE(1) | FEW, RANKS_SIZE(2)},
+    {"destroyed twice", destroyed_twice, &flat, RANKS_SIZE(1) | FEW, RANKS_SIZE(2)},
     {"threads of a rank, flat", threads_of_a_rank, &flat, FEW, RANKS_SIZE(2)},
     {"threads of a rank, tree", threads_of_a_rank, &tree, RANKS_SIZE(5), RANKS_SIZE(3)},
 };
