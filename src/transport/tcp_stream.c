@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define TCP_PARTS_MAX 64 /* of one write */
-#define TCP_JOINED_MAX                                                                             \
-    ((size_t)512) /* payload bytes that are written in one part with the header */
+/* Payload bytes that are written in one part with the header. */
+#define TCP_JOINED_MAX ((size_t)2048)
 #define TCP_DRAIN_MAX ((size_t)4 << 20) /* bytes that are read away at the end */
 
 bool tcp_stream_begin(tcp_transport_t *tcp, uint32_t peer_rank, int descriptor)
