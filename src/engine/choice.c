@@ -9,9 +9,11 @@
 /*
  * Where nobody waits for an answer, calls back to back follow each other through the ranks, and the
  * work of the busiest one counts, not the way of one message (docs/DECISIONS.md). Up to so many
- * bytes a block that is the only cost.
+ * bytes a block that is the only cost; along a chain, which moves each vector the fewest times, of
+ * longer ones too.
  */
 #define CHOICE_PIPELINED 1024
+#define CHOICE_PIPELINED_SCAN 65536
 #define CHOICE_STAR_SIZE 16  /* a root that only receives takes so many messages well */
 #define CHOICE_CHAIN_SIZE 16 /* so many ranks scan along a chain */
 #define CHOICE_RAGGED 4096   /* bytes a block are reckoned with where ranks differ */
@@ -79,11 +81,13 @@ static bool choice_is_set(const muster_comm_t *comm, operation_t operation)
 static bool choice_pipelined(const muster_comm_t *comm, const choice_call_t *call,
                              select_plan_t *plan)
 {
-    uint32_t root = call->call->root;
-    if (call->uniform || call->bytes > CHOICE_PIPELINED || root != 0 ||
-        choice_is_set(comm, (operation_t)call->call->operation))
+    operation_t operation = (operation_t)call->call->operation;
+    bool scans = operation == OPERATION_SCAN || operation == OPERATION_EXSCAN;
+    uint64_t most = scans ? CHOICE_PIPELINED_SCAN : CHOICE_PIPELINED;
+    if (call->uniform || call->bytes > most || call->call->root != 0 ||
+        choice_is_set(comm, operation))
         return false;
-    switch (call->call->operation) {
+    switch (operation) {
     case OPERATION_BROADCAST:
     case OPERATION_SCATTER:
         *plan = choice_tree(2);
