@@ -227,6 +227,15 @@ MUSTER_API muster_status_t muster_context_create(const muster_context_options_t 
  */
 MUSTER_API void muster_context_destroy(muster_context_t *context);
 
+/*
+ * Where lines go that the setting log_choice asks for, without their end; NULL, and at first: to
+ * stderr. Without that setting nothing is said. function is called from whichever thread starts an
+ * operation, and must not call the library.
+ */
+typedef void (*muster_log_t)(const char *line, void *argument);
+MUSTER_API muster_status_t muster_context_set_log(muster_context_t *context, muster_log_t function,
+                                                  void *argument);
+
 MUSTER_API uint32_t muster_context_rank(const muster_context_t *context);
 MUSTER_API uint32_t muster_context_size(const muster_context_t *context);
 
@@ -267,6 +276,12 @@ typedef struct muster_comm_options {
     muster_outcome_t outcome;
     muster_timeout_t timeout;  /* of the creation and of each call; default: the context's */
     muster_failure_t *failure; /* filled when the creation fails */
+    /*
+     * Lines of `name = value` as in muster.conf, over the job's settings (`muster info --config`
+     * lists them): "allreduce_algorithm = ring\nreproducible = 1". hosts cannot be set here. Read
+     * during the call; NULL: none.
+     */
+    const char *settings;
 } muster_comm_options_t;
 
 #define MUSTER_NAME_MAX 255

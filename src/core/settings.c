@@ -335,6 +335,17 @@ void settings_write(const settings_t *settings, text_t *text)
     }
 }
 
+uint64_t settings_digest(const settings_t *settings, char *text)
+{
+    text_t over = text_over(text, SETTINGS_TEXT_MAX + 1);
+    settings_write(settings, &over);
+    MUSTER_ASSERT(over.length <= SETTINGS_TEXT_MAX);
+    uint64_t digest = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (size_t i = 0; i < over.length; i++)
+        digest = (digest ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
+    return digest ? digest : 1;
+}
+
 /* ---- Use ---- */
 
 muster_status_t settings_limits(const settings_t *settings, operation_t operation, uint64_t bytes,

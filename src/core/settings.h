@@ -103,6 +103,8 @@ muster_status_t settings_read(settings_t *settings, const char *text, size_t len
                               settings_origin_t origin, settings_error_t *error);
 /* What differs from the built-in ones, as settings_read takes it; the same for equal settings. */
 void settings_write(const settings_t *settings, text_t *text);
+/* Of what settings_write gives, in text, which has room for SETTINGS_TEXT_MAX + 1. Never 0. */
+uint64_t settings_digest(const settings_t *settings, char *text);
 
 /*
  * What binds the choice for a message of so many bytes in total. team, per_host: as radix_resolve

@@ -285,7 +285,7 @@ bool wire_decode_state(const uint8_t *bytes, size_t size, wire_state_t *state)
 
 /* ---- Claim ----------------------------------------------------------------------------------- */
 
-#define WIRE_CLAIM_FIXED 36
+#define WIRE_CLAIM_FIXED 44
 
 size_t wire_claim_size(const wire_claim_t *claim)
 {
@@ -310,6 +310,7 @@ void wire_encode_claim(const wire_claim_t *claim, const uint32_t *ranks, uint8_t
     wire_put_u64(bytes + 16, claim->arity_given ? claim->arity : 0);
     wire_put_u64(bytes + 24, claim->threshold_given ? claim->threshold : 0);
     wire_put_u32(bytes + 32, claim->name_length);
+    wire_put_u64(bytes + 36, claim->settings);
     if (claim->name_length > 0)
         memcpy(bytes + WIRE_CLAIM_FIXED, claim->name, claim->name_length);
     uint8_t *list = bytes + WIRE_CLAIM_FIXED + claim->name_length;
@@ -342,6 +343,7 @@ bool wire_decode_claim(const uint8_t *bytes, size_t size, wire_claim_t *claim)
         .arity = wire_get_u64(bytes + 16),
         .threshold = wire_get_u64(bytes + 24),
         .name_length = wire_get_u32(bytes + 32),
+        .settings = wire_get_u64(bytes + 36),
         .name = (const char *)bytes + WIRE_CLAIM_FIXED,
     };
     if (!wire_is_claim(bytes, &read) || read.name_length > MUSTER_NAME_MAX ||

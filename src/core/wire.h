@@ -22,7 +22,7 @@
 #include "core/call.h"
 
 /* Raised with every change of these bytes, of core/control.h, or of how ranks choose schedules. */
-#define WIRE_VERSION 2
+#define WIRE_VERSION 3
 #define WIRE_HEADER_SIZE 72
 #define WIRE_PAYLOAD_MAX ((uint64_t)1 << 46)
 
@@ -102,6 +102,7 @@ typedef struct wire_claim {
     uint8_t shape, generations, roots, outcome;
     bool arity_given, threshold_given;
     uint64_t arity, threshold;
+    uint64_t settings; /* digest of the communicator's own, 0: none */
     uint32_t name_length;
     const char *name;     /* borrowed; not closed by a zero when decoded */
     const uint8_t *ranks; /* decoded: borrowed, size times 4 bytes little-endian */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/assertion.h"
+#include "core/text.h"
 #include "engine/comm.h"
 
 /*
@@ -64,6 +65,11 @@ bool choice_is_between(const muster_comm_t *comm, uint32_t rank)
 
 /* ---- plans ---- */
 
+static const settings_t *choice_settings(const muster_comm_t *comm)
+{
+    return comm->settings ? comm->settings : comm->engine->settings;
+}
+
 static select_plan_t choice_tree(uint32_t arity)
 {
     return (select_plan_t){.family = SCHEDULE_FAMILY_TREE, .arity = arity};
@@ -72,7 +78,7 @@ static select_plan_t choice_tree(uint32_t arity)
 /* Whether somebody has said what this operation shall run. */
 static bool choice_is_set(const muster_comm_t *comm, operation_t operation)
 {
-    const settings_t *settings = comm->engine->settings;
+    const settings_t *settings = choice_settings(comm);
     return settings->algorithm[operation].count > 0 || settings->radix[operation].count > 0 ||
            settings->reproducible;
 }
@@ -149,7 +155,7 @@ static bool choice_is_remembered(const choice_memo_t *memo, const choice_memo_t 
 {
     return memo->used && memo->operation == key->operation && memo->uniform == key->uniform &&
            memo->small == key->small && memo->commutative == key->commutative &&
-           memo->class == key->class && memo->root == key->root;
+           memo->class == key->class && memo->root == key->root && memo->exact == key->exact;
 }
 
 /* Ranks on each host, 0 where they are uneven or all are on one. */
@@ -178,18 +184,67 @@ static uint64_t choice_total(const muster_comm_t *comm, const choice_call_t *cal
     }
 }
 
+/* ---- the log, on request: one rank says what all of them have chosen ---- */
+
+#define CHOICE_LINE 512
+
+/* "allreduce on "world", 96 ranks": what a line begins with. */
+static bool choice_begin_line(const muster_comm_t *comm, uint8_t operation, text_t *line)
+{
+    if (!choice_settings(comm)->log || comm->rank != 0 || !comm->engine->log)
+        return false;
+    text_string(line, operation_name(operation));
+    text_string(line, " on \"");
+    text_string(line, comm->name);
+    text_string(line, "\", ");
+    text_number(line, comm->size);
+    text_string(line, " ranks");
+    return true;
+}
+
+static void choice_log(const muster_comm_t *comm, const choice_call_t *call,
+                       const select_plan_t *plan)
+{
+    char bytes[CHOICE_LINE];
+    text_t line = text_over(bytes, sizeof bytes);
+    if (!choice_begin_line(comm, call->call->operation, &line))
+        return;
+    text_string(&line, ", ");
+    text_number(&line, call->bytes);
+    text_string(&line, call->uniform ? " bytes, uniform: " : " bytes, local: ");
+    select_print(plan, &line);
+    comm->engine->log(bytes, comm->engine->log_argument);
+}
+
+/* A radix that is set and is none for this team: said once for each operation (C608). */
+static void choice_log_unbound(muster_comm_t *comm, operation_t operation, radix_reason_t reason)
+{
+    uint32_t bit = UINT32_C(1) << (unsigned)operation;
+    char bytes[CHOICE_LINE];
+    text_t line = text_over(bytes, sizeof bytes);
+    if (reason == RADIX_REASON_NONE || reason == RADIX_REASON_ASKED || (comm->choice.told & bit) ||
+        !choice_begin_line(comm, (uint8_t)operation, &line))
+        return;
+    comm->choice.told |= bit;
+    text_string(&line, ": the radix that is set is not used: ");
+    text_string(&line, radix_reason_text(reason));
+    comm->engine->log(bytes, comm->engine->log_argument);
+}
+
 static muster_status_t choice_ask(muster_comm_t *comm, const choice_call_t *call, uint64_t bytes,
                                   uint64_t reckoned, select_plan_t *plan)
 {
-    const settings_t *settings = comm->engine->settings;
+    const settings_t *settings = choice_settings(comm);
     const schedule_hosts_t *hosts = &comm->choice.hosts;
     schedule_request_t request = choice_request(comm, call);
     select_limits_t limits;
+    radix_reason_t reason = RADIX_REASON_NONE;
     muster_status_t status =
         settings_limits(settings, request.operation, choice_total(comm, call, bytes),
-                        RADIX_MEMORY_HOST, comm->size, choice_per_host(hosts), &limits, NULL);
+                        RADIX_MEMORY_HOST, comm->size, choice_per_host(hosts), &limits, &reason);
     if (status != MUSTER_OK)
         return status;
+    choice_log_unbound(comm, request.operation, reason);
     status = select_choose(&request, &settings->parameters, &limits, reckoned, plan);
     if (status == MUSTER_NOT_SUPPORTED && limits.has_family) {
         /* The family that is set has nothing for this team or this call. */
@@ -214,9 +269,8 @@ static muster_status_t choice_by_cost(muster_comm_t *comm, const choice_call_t *
                          .class = choice_class(bytes),
                          .root = call->call->root};
     uint64_t reckoned = key.class == 0 ? 0 : UINT64_C(1) << (key.class - 1);
-    /* Settings' ranges end anywhere: what is remembered is for whole classes. */
     if (choice_is_set(comm, (operation_t)call->call->operation))
-        return choice_ask(comm, call, bytes, reckoned, plan);
+        key.exact = bytes; /* settings' ranges end anywhere */
     choice_memo_t *memo = choice_remember(choice, &key);
     if (memo && choice_is_remembered(memo, &key)) {
         *plan = memo->plan;
@@ -227,6 +281,8 @@ static muster_status_t choice_by_cost(muster_comm_t *comm, const choice_call_t *
         *memo = key;
         memo->plan = *plan;
     }
+    if (status == MUSTER_OK)
+        choice_log(comm, call, plan);
     return status;
 }
 
@@ -237,8 +293,13 @@ muster_status_t choice_plan(muster_comm_t *comm, const choice_call_t *call, sele
         *plan = choice_tree(comm->arity);
         return MUSTER_OK;
     }
-    if (choice_pipelined(comm, call, plan))
+    if (choice_pipelined(comm, call, plan)) {
+        uint32_t bit = UINT32_C(1) << call->call->operation;
+        if (!(comm->choice.logged & bit))
+            choice_log(comm, call, plan);
+        comm->choice.logged |= bit;
         return MUSTER_OK;
+    }
     return choice_by_cost(comm, call, plan);
 }
 

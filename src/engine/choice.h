@@ -37,9 +37,10 @@ typedef struct cached_schedule {
 typedef struct choice_memo {
     bool used;
     uint8_t operation;
-    bool uniform, small, commutative, reproducible;
+    bool uniform, small, commutative;
     uint8_t class; /* of the size */
     uint32_t root;
+    uint64_t exact; /* bytes, where settings look at them; else 0 */
     select_plan_t plan;
 } choice_memo_t;
 
@@ -50,6 +51,9 @@ typedef struct choice {
     choice_memo_t *memos; /* owned, CHOICE_PLANS; made when first needed, NULL: no memory */
     schedule_hosts_t hosts;
     uint32_t *host_first; /* owned */
+    /* bits by operation: what has been logged */
+    uint32_t told;   /* a radix that does not bind */
+    uint32_t logged; /* the choice for small one-way ones */
 } choice_t;
 
 /* The memory that a communicator of so many ranks needs for its choices; false: there is none. */

@@ -15,6 +15,7 @@ static void comm_set_options(muster_comm_t *comm, const muster_comm_options_t *o
 {
     comm->options = *options;
     comm->options.failure = NULL;
+    comm->options.settings = NULL;
     comm->shape = options->shape;
     comm->flat_threshold = options->flat_threshold.given ? (uint32_t)options->flat_threshold.value
                                                          : COMM_DEFAULT_THRESHOLD;
@@ -76,6 +77,7 @@ void comm_free(muster_comm_t *comm)
     for (size_t i = 0; comm->records && i < COMM_RECORDS; i++)
         outcome_free_record(&comm->records[i]);
     choice_free(&comm->choice);
+    free(comm->settings);
     free(comm->records);
     free(comm->lost);
     free(comm->heard);
@@ -107,6 +109,7 @@ void comm_discard(muster_comm_t *comm)
     if (!comm)
         return;
     choice_free(&comm->choice);
+    free(comm->settings);
     free(comm->records);
     free(comm->lost);
     free(comm->heard);

@@ -87,7 +87,9 @@ struct muster_comm {
     uint32_t rank, size;
     uint32_t *members; /* world ranks, by rank */
     uint32_t creator, creation;
-    muster_comm_options_t options; /* as asked for; failure NULL */
+    muster_comm_options_t options; /* as asked for; failure and settings NULL */
+    settings_t *settings;          /* owned; its own, NULL: the job's */
+    uint64_t settings_digest;      /* of its own, 0: none */
     muster_shape_t shape;
     uint32_t arity; /* effective */
     uint32_t flat_threshold;

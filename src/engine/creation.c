@@ -25,6 +25,8 @@ struct creation {
     uint32_t rank;    /* the caller's among them */
     uint32_t creator; /* the creator's */
     muster_comm_options_t options;
+    settings_t *settings; /* owned: becomes the communicator's; NULL: the job's */
+    uint64_t settings_digest;
     bool owned; /* its caller still looks; else it lingers to answer latecomers */
     muster_status_t status;
     muster_failure_t failure;
@@ -82,6 +84,7 @@ static void creation_delete(creation_t *creation)
 {
     creation_unlink(creation);
     comm_discard(creation->prepared);
+    free(creation->settings);
     free(creation->claim);
     free(creation->name);
     free(creation->ranks);
@@ -163,6 +166,9 @@ static void creation_make(creation_t *creation)
     comm_establish(comm, creation->name, creation->name_length, creation->ranks, creation->size,
                    creation->rank, &creation->options, creation->ranks[creation->creator],
                    creation->creation);
+    comm->settings = creation->settings;
+    comm->settings_digest = creation->settings_digest;
+    creation->settings = NULL;
     if (!creation->missed)
         return;
     for (uint64_t generation = creation->missed_first; generation <= creation->missed_last;
@@ -222,6 +228,7 @@ static void creation_encode(const creation_t *creation, wire_claim_t *claim)
                             .arity = options->arity.given ? options->arity.value : 0,
                             .threshold =
                                 options->flat_threshold.given ? options->flat_threshold.value : 0,
+                            .settings = creation->settings_digest,
                             .name_length = (uint32_t)creation->name_length,
                             .name = creation->name};
 }
@@ -262,6 +269,7 @@ static bool creation_same(creation_t *creation, uint32_t index, const wire_claim
         {"roots", own.roots, claim->roots},
         {"generations", own.generations, claim->generations},
         {"outcome", own.outcome, claim->outcome},
+        {"settings", own.settings, claim->settings},
     };
     const char *field = NULL;
     uint64_t mine = 0, theirs = 0;
@@ -285,11 +293,16 @@ static bool creation_same(creation_t *creation, uint32_t index, const wire_claim
     creation_begin_failure(creation, MUSTER_MISMATCH, index, &failure);
     snprintf(failure.field, sizeof failure.field, "%s", field);
     char values[2][24];
+    bool digests = strcmp(field, "settings") == 0; /* which say nothing to anybody */
     snprintf(values[0], sizeof values[0], "%llu", (unsigned long long)mine);
     snprintf(values[1], sizeof values[1], "%llu", (unsigned long long)theirs);
-    creation_say(&failure, "%s differs: %s on rank %u, %s on rank %u", field,
-                 mine == UINT64_MAX ? "not given" : values[0], creation->engine->rank,
-                 theirs == UINT64_MAX ? "not given" : values[1], creation->ranks[index]);
+    if (digests)
+        creation_say(&failure, "settings differs: not the same on rank %u and rank %u",
+                     creation->engine->rank, creation->ranks[index]);
+    else
+        creation_say(&failure, "%s differs: %s on rank %u, %s on rank %u", field,
+                     mine == UINT64_MAX ? "not given" : values[0], creation->engine->rank,
+                     theirs == UINT64_MAX ? "not given" : values[1], creation->ranks[index]);
     creation_note_strangers(creation, claim);
     creation_fail(creation, &failure);
     return false;
@@ -565,6 +578,12 @@ creation_t *creation_prepare(engine_t *engine, uint32_t size)
     return NULL;
 }
 
+void creation_use_settings(creation_t *creation, settings_t *settings, uint64_t digest)
+{
+    creation->settings = settings;
+    creation->settings_digest = digest;
+}
+
 void creation_begin(creation_t *creation, const char *name, const uint32_t *ranks, uint32_t size,
                     const muster_comm_options_t *options)
 {
@@ -581,6 +600,7 @@ void creation_begin(creation_t *creation, const char *name, const uint32_t *rank
             creation->creator = i;
     creation->options = *options;
     creation->options.failure = NULL;
+    creation->options.settings = NULL;
     creation->owned = true;
     creation->deadline = engine_deadline(engine, options->timeout, engine->timeout);
     creation->give_up = INT64_MAX;

@@ -21,6 +21,8 @@ typedef struct creation creation_t;
  * once the others have been told. NULL: there is none.
  */
 creation_t *creation_prepare(engine_t *engine, uint32_t size);
+/* The communicator's own settings, and their digest. Before creation_begin; takes them over. */
+void creation_use_settings(creation_t *creation, settings_t *settings, uint64_t digest);
 /*
  * Starts; the engine's progress goes on with it. name: up to MUSTER_NAME_MAX bytes. ranks: world
  * ranks, checked. options is copied.

@@ -44,6 +44,9 @@ typedef struct engine {
     uint32_t rank;       /* world */
     uint32_t size;
     settings_t *settings; /* owned; the same on every rank */
+    /* takes what log_choice asks for; NULL: nobody */
+    void (*log)(const char *line, void *argument);
+    void *log_argument;
     int64_t timeout;      /* default, ns; INT64_MAX: none */
     int64_t polled_until; /* when the polling thread's wait ends at the latest */
     bool shutting_down;

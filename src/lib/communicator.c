@@ -79,6 +79,52 @@ static creation_t *communicator_prepare(engine_t *engine, uint32_t size)
     return creation;
 }
 
+/*
+ * What the options set, over the job's settings; or, without options, what the parent has. OK with
+ * *settings NULL: nothing of its own.
+ */
+static muster_status_t communicator_settings(engine_t *engine, const muster_comm_options_t *options,
+                                             const muster_comm_t *parent, creation_t *creation)
+{
+    const settings_t *base = !options && parent ? parent->settings : NULL;
+    muster_failure_t *failure = options ? options->failure : NULL;
+    if (!base && !(options && options->settings))
+        return MUSTER_OK;
+    settings_t *settings = malloc(sizeof *settings);
+    char *text = malloc(SETTINGS_TEXT_MAX + 1);
+    muster_status_t status = settings && text ? MUSTER_OK : MUSTER_NO_MEMORY;
+    settings_error_t error = {0};
+    if (status == MUSTER_OK) {
+        *settings = base ? *base : *engine->settings;
+        settings->origin[SETTINGS_PLACES] = SETTINGS_BUILTIN;
+        if (!base)
+            status = settings_read(settings, options->settings, strlen(options->settings),
+                                   SETTINGS_FROM_PROGRAM, &error);
+    }
+    if (status == MUSTER_OK && settings->origin[SETTINGS_PLACES] != SETTINGS_BUILTIN)
+        status = check_refuse(failure, NULL, MUSTER_INVALID_ARGUMENT,
+                              "options: settings: hosts are the whole job's");
+    else if (status == MUSTER_NO_MEMORY)
+        check_refuse(failure, NULL, status, "no memory for settings");
+    else if (status != MUSTER_OK)
+        check_refuse(failure, NULL, status, "options: settings, line %u, column %u: %s", error.line,
+                     error.column, error.reason);
+    if (status == MUSTER_OK)
+        creation_use_settings(creation, settings, settings_digest(settings, text));
+    else
+        free(settings);
+    free(text);
+    return status;
+}
+
+/* One that was not begun; NULL: nothing. */
+static void communicator_abandon(engine_t *engine, creation_t *creation)
+{
+    engine_lock(engine);
+    creation_free(creation);
+    engine_unlock(engine);
+}
+
 /* Checked arguments; with the lock. */
 static muster_status_t communicator_make(engine_t *engine, creation_t *creation, const char *name,
                                          const uint32_t *ranks, size_t count,
@@ -125,11 +171,15 @@ muster_status_t muster_comm_create(muster_context_t *context, const char *name,
         creation = communicator_prepare(engine, (uint32_t)count);
         if (!creation)
             status = check_refuse(failure, NULL, MUSTER_NO_MEMORY, "no memory for \"%.64s\"", name);
+        else
+            status = communicator_settings(engine, options, NULL, creation);
     }
     if (status == MUSTER_OK) {
         engine_lock(engine);
         status = communicator_make(engine, creation, name, ranks, count, options, comm);
         engine_unlock(engine);
+    } else if (creation) {
+        communicator_abandon(engine, creation);
     }
     free(all);
     return status;
@@ -160,10 +210,15 @@ muster_status_t muster_comm_duplicate(muster_comm_t *comm, const muster_comm_opt
     creation_t *creation = communicator_prepare(engine, comm->size);
     if (!creation) /* a call that is refused is none: made again it meets the others' */
         REFUSE(MUSTER_NO_MEMORY, "no memory to duplicate \"%.64s\"", comm->name);
+    muster_status_t status = communicator_settings(engine, options, comm, creation);
+    if (status != MUSTER_OK) {
+        communicator_abandon(engine, creation);
+        return status;
+    }
     engine_lock(engine);
     communicator_derive(comm, "duplicate", ++comm->duplicates, 0, name, sizeof name);
-    muster_status_t status = communicator_make(engine, creation, name, comm->members, comm->size,
-                                               options ? options : &comm->options, duplicate);
+    status = communicator_make(engine, creation, name, comm->members, comm->size,
+                               options ? options : &comm->options, duplicate);
     engine_unlock(engine);
     return status;
 }
@@ -228,7 +283,9 @@ muster_status_t muster_comm_split(muster_comm_t *comm, muster_optional_t color, 
     if (!places || !ranks || !creation) {
         status = check_refuse(failure, NULL, MUSTER_NO_MEMORY, "no memory to split");
     } else {
-        status = communicator_exchange(comm, &own, places, &generation, failure);
+        status = communicator_settings(engine, options, comm, creation);
+        if (status == MUSTER_OK)
+            status = communicator_exchange(comm, &own, places, &generation, failure);
     }
     if (status == MUSTER_OK) {
         char name[MUSTER_NAME_MAX + 1];
@@ -249,9 +306,7 @@ muster_status_t muster_comm_split(muster_comm_t *comm, muster_optional_t color, 
         if (status == MUSTER_OK)
             *part = made;
     }
-    engine_lock(engine);
-    creation_free(creation);
-    engine_unlock(engine);
+    communicator_abandon(engine, creation);
     free(places);
     free(ranks);
     return status;

@@ -11,6 +11,7 @@
 #include "engine/farewell.h"
 #include "engine/request.h"
 #include "lib/check.h"
+#include "lib/log.h"
 #include "transport/cores.h"
 #include "transport/tcp.h"
 
@@ -221,12 +222,25 @@ static muster_status_t context_join(muster_context_t *context, settings_t *setti
         return context_tell(options->failure, status, "no memory for the engine");
     }
     context->engine->alive = context->alive;
+    context->engine->log = log_to_stderr;
     status = keeper_start(context->engine, context->boot, options->progress, &context->keeper);
     if (status != MUSTER_OK) {
         context->engine->transport = NULL;
         context_withdraw(options, transport);
         return context_tell(options->failure, status, "the keeper's thread could not be started");
     }
+    return MUSTER_OK;
+}
+
+muster_status_t muster_context_set_log(muster_context_t *context, muster_log_t function,
+                                       void *argument)
+{
+    if (!context_usable(context))
+        return MUSTER_INVALID_HANDLE;
+    engine_lock(context->engine);
+    context->engine->log = function ? function : log_to_stderr;
+    context->engine->log_argument = argument;
+    engine_unlock(context->engine);
     return MUSTER_OK;
 }
 

@@ -254,6 +254,8 @@ static const difference_t differences[] = {
     {"roots", {TREE}, {TREE, .roots = MUSTER_ROOT_ANY}},
     {"generations", {TREE}, {TREE, .generations = MUSTER_GENERATION_COUNTED}},
     {"outcome", {.outcome = MUSTER_OUTCOME_LOCAL}, {.outcome = MUSTER_OUTCOME_UNIFORM}},
+    {"settings", {.settings = "reproducible = 1"}, {.settings = NULL}},
+    {"settings", {.settings = "cores = 2"}, {.settings = "cores = 3"}},
 };
 
 static void expect_disagreement(muster_context_t *context, const char *field, uint32_t odd,
@@ -331,6 +333,124 @@ static void other_members(muster_context_t *context, const void *argument)
     }
 }
 
+/* ---- Settings of one communicator ------------------------------------------------------------ */
+
+/* Messages that this rank sends in one allreduce of so many numbers, checked. */
+static uint64_t sent_by_allreduce(muster_comm_t *comm, size_t count)
+{
+    static _Thread_local uint32_t mine[4096], sums[4096];
+    uint32_t n = muster_comm_size(comm);
+    muster_traffic_t before = {0}, after = {0};
+    muster_call_t call = {.failure = ranks_failure()};
+    for (size_t i = 0; i < count; i++)
+        mine[i] = (uint32_t)i + muster_comm_rank(comm);
+    EXPECT_STATUS(MUSTER_OK, muster_comm_traffic(comm, &before));
+    EXPECT_STATUS(MUSTER_OK,
+                  muster_allreduce(comm, mine, sums, count, MUSTER_U32, MUSTER_SUM, &call));
+    EXPECT_STATUS(MUSTER_OK, muster_comm_traffic(comm, &after));
+    for (size_t i = 0; i < count; i++)
+        EXPECT_NUMBER(i * n + n * (n - 1) / 2, sums[i]);
+    return after.messages_sent - before.messages_sent;
+}
+
+/* C420, C605: what a communicator's options set binds it and its duplicates, and nobody else. */
+static void own_settings(muster_context_t *context, const void *argument)
+{
+    (void)argument;
+    uint32_t n = ranks_size();
+    char text[] = "# for this one\nallreduce_algorithm = 0-1K:direct,ring\n";
+    muster_comm_options_t options = {.outcome = MUSTER_OUTCOME_LOCAL, .settings = text};
+    muster_comm_t *comm = ranks_comm(context, "own settings", options), *same = NULL, *part = NULL;
+    memset(text, '?', sizeof text - 1); /* it was read during the call */
+    EXPECT_NUMBER(n - 1, sent_by_allreduce(comm, 8));
+    EXPECT_NUMBER(2 * (n - 1), sent_by_allreduce(comm, 4096));
+    EXPECT_STATUS(MUSTER_OK, muster_comm_duplicate(comm, NULL, &same));
+    EXPECT_NUMBER(2 * (n - 1), sent_by_allreduce(same, 4096));
+    options.settings = NULL; /* options that set nothing: the job's again */
+    EXPECT_STATUS(MUSTER_OK,
+                  muster_comm_split(comm, (muster_optional_t)MUSTER_GIVEN(1), 0, &options, &part));
+    muster_comm_destroy(comm);
+    options.settings = "allreduce_algorithm = direct";
+    muster_comm_t *other = ranks_comm(context, "other settings", options);
+    EXPECT_NUMBER(n - 1, sent_by_allreduce(other, 4096));
+    EXPECT_NUMBER(2 * (n - 1), sent_by_allreduce(same, 4096));
+    sent_by_allreduce(part, 4096);
+    muster_comm_destroy(part);
+    muster_comm_destroy(same);
+    muster_comm_destroy(other);
+    ranks_meet(context);
+}
+
+/* C606: a text that is wrong is refused where it is wrong, and before anybody hears of it. */
+static void wrong_settings(muster_context_t *context, const void *argument)
+{
+    (void)argument;
+    static const struct {
+        const char *text, *message;
+    } wrong[] = {
+        {"allgather_radix = 8xx6", "line 1, column 21"},
+        {"reproducible = 1\nnothing_such = 1", "line 2, column 1"},
+        {"cores", "line 1"},
+        {"hosts = 2", "hosts"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        muster_failure_t failure = {0};
+        muster_comm_options_t options = {.settings = wrong[i].text, .failure = &failure};
+        muster_comm_t *comm = NULL;
+        EXPECT_STATUS(MUSTER_INVALID_ARGUMENT,
+                      muster_comm_create(context, "wrong", NULL, 0, &options, &comm));
+        EXPECT(comm == NULL && strstr(failure.message, "settings") &&
+                   strstr(failure.message, wrong[i].message),
+               "%zu: \"%s\"", i, failure.message);
+        EXPECT_STATUS(MUSTER_INVALID_ARGUMENT,
+                      muster_comm_duplicate(muster_context_world(context), &options, &comm));
+        EXPECT_STATUS(MUSTER_INVALID_ARGUMENT,
+                      muster_comm_split(muster_context_world(context),
+                                        (muster_optional_t)MUSTER_GIVEN(1), 0, &options, &comm));
+        EXPECT(comm == NULL);
+    }
+    ranks_meet(context);
+}
+
+/* ---- What is said on request ----------------------------------------------------------------- */
+
+typedef struct lines {
+    unsigned count, choices, unbound;
+    char last[512];
+} lines_t;
+
+static void take_line(const char *line, void *argument)
+{
+    lines_t *lines = argument;
+    lines->count++;
+    lines->choices += strstr(line, "allreduce on \"logged\"") && strstr(line, "ring");
+    lines->unbound += strstr(line, "radix that is set is not used") != NULL;
+    snprintf(lines->last, sizeof lines->last, "%s", line);
+}
+
+/* C608: rank 0 says once what was chosen for a size, and once that a radix is none for the team. */
+static void logged(muster_context_t *context, const void *argument)
+{
+    (void)argument;
+    lines_t lines = {0};
+    EXPECT_STATUS(MUSTER_OK, muster_context_set_log(context, take_line, &lines));
+    muster_comm_options_t options = {
+        .settings = "log_choice = 1\nallreduce_algorithm = ring\nallgather_radix = 17x19"};
+    muster_comm_t *comm = ranks_comm(context, "logged", options);
+    uint32_t mine = 1, all[COLLECTIVE_RANKS_MAX];
+    for (int i = 0; i < 3; i++) {
+        sent_by_allreduce(comm, 1024);
+        EXPECT_STATUS(MUSTER_OK, muster_allgather(comm, &mine, all, 1, MUSTER_U32, NULL));
+    }
+    bool speaks = ranks_rank() == 0;
+    EXPECT_NUMBER(speaks ? 1 : 0, lines.choices);
+    EXPECT_NUMBER(speaks ? 1 : 0, lines.unbound);
+    EXPECT_NUMBER(speaks ? 3 : 0, lines.count); /* and what allgather runs instead */
+    EXPECT_STATUS(MUSTER_OK, muster_context_set_log(context, NULL, NULL));
+    muster_comm_destroy(comm);
+    ranks_meet(context);
+}
+
 #define SMALL (RANKS_SIZE(2) | RANKS_SIZE(3) | RANKS_SIZE(4))
 
 static const ranks_case_t cases[] = {
@@ -343,6 +463,9 @@ static const ranks_case_t cases[] = {
     {"overlapping", overlapping, NULL, RANKS_SIZE(4), RANKS_SIZE(4)},
     {"split and duplicate", split_and_duplicate, NULL, SMALL | RANKS_SIZE(7), RANKS_SIZE(4)},
     {"disagreements", disagreements, NULL, SMALL | RANKS_SIZE(5), RANKS_SIZE(3)},
+    {"own settings", own_settings, NULL, SMALL, RANKS_SIZE(3)},
+    {"logged", logged, NULL, SMALL, RANKS_SIZE(3)},
+    {"wrong settings", wrong_settings, NULL, RANKS_SIZE(2), RANKS_SIZE(2)},
     {"other members", other_members, NULL, RANKS_SIZE(3), RANKS_SIZE(3)},
 };
 

@@ -457,6 +457,7 @@ static void require_same_claim(const wire_claim_t *claim, const uint32_t *ranks,
     REQUIRE(claim->arity_given == decoded->arity_given && claim->arity == decoded->arity);
     REQUIRE(claim->threshold_given == decoded->threshold_given);
     REQUIRE(claim->threshold == decoded->threshold);
+    REQUIRE(claim->settings == decoded->settings);
     REQUIRE(claim->name_length == decoded->name_length);
     REQUIRE(memcmp(claim->name, decoded->name, claim->name_length) == 0);
     for (uint32_t i = 0; i < claim->size; i++)
@@ -471,7 +472,7 @@ START_TEST(claims_come_back_whole_only) /* C117, C922 */
         uint32_t ranks[CLAIM_RANKS_MAX];
         wire_claim_t claim = random_claim(name, ranks), decoded;
         size_t size = wire_claim_size(&claim);
-        REQUIRE(size == 36 + claim.name_length + 4 * (size_t)claim.size);
+        REQUIRE(size == 44 + claim.name_length + 4 * (size_t)claim.size);
         uint8_t *bytes = malloc(size + 1);
         wire_encode_claim(&claim, ranks, bytes);
         REQUIRE(wire_decode_claim(bytes, size, &decoded), "round %d", round);
@@ -492,7 +493,7 @@ START_TEST(corrupted_claims_are_rejected) /* C922 */
 {
     static const uint32_t ranks[] = {0, 1, 2};
     wire_claim_t claim = {.size = 3, .rank = 1, .name_length = 4, .name = "name"}, decoded;
-    uint8_t bytes[36 + 4 + 12];
+    uint8_t bytes[44 + 4 + 12];
     ck_assert_uint_eq(wire_claim_size(&claim), sizeof bytes);
     wire_encode_claim(&claim, ranks, bytes);
     const struct {
