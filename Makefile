@@ -41,6 +41,8 @@ bench:
 	@$(call configure,build-bench,-Dbench=enabled -Dtests=false)
 	@$(MESON) compile -C build-bench -j $(JOBS)
 	@bench/compare build-bench
+	@echo
+	@bench/schedules build-bench
 
 install: all
 	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
