@@ -292,26 +292,6 @@ static uint64_t bytes_of(const plan_question_t *question, const schedule_figures
     return blocks / pieces * question->bytes + blocks % pieces * question->bytes / pieces;
 }
 
-/* The chosen one stands first, whatever it costs. */
-static uint32_t candidates_of(const plan_question_t *question, select_candidate_t *candidates)
-{
-    uint32_t count = select_candidates(&question->request, &question->parameters, &question->limits,
-                                       question->bytes, candidates);
-    select_plan_t chosen;
-    if (count == 0 || select_choose(&question->request, &question->parameters, &question->limits,
-                                    question->bytes, &chosen) != MUSTER_OK)
-        return count;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!select_is_same(&candidates[i].plan, &chosen))
-            continue;
-        select_candidate_t first = candidates[i];
-        memmove(candidates + 1, candidates, i * sizeof *candidates);
-        candidates[0] = first;
-        break;
-    }
-    return count;
-}
-
 /* ---- As text --------------------------------------------------------------------------------- */
 
 static void print_head(const plan_question_t *question)
@@ -466,7 +446,9 @@ int command_plan(int count, char **arguments)
     free(settings);
     argp_parse(&argp, count, arguments, 0, NULL, &options);
     static select_candidate_t candidates[SELECT_PLANS_MAX];
-    uint32_t found = candidates_of(&options.question, candidates);
+    uint32_t found =
+        select_candidates(&options.question.request, &options.question.parameters,
+                          &options.question.limits, options.question.bytes, candidates);
     int code = EXIT_SUCCESS;
     if (found == 0) {
         fprintf(stderr, "muster plan: no schedule does that with these options\n");

@@ -123,6 +123,7 @@ muster_status_t schedule_radix_figures(const schedule_request_t *request,
     schedule_t none = {0};
     schedule_radix_plan_t plan;
     first.rank = 0;
+    first.uniform = false; /* the decision is counted by itself */
     if (schedule_radix(&first, &none) != MUSTER_OK)
         return MUSTER_NOT_SUPPORTED;
     *figures = (schedule_figures_t){.pieces = 1};

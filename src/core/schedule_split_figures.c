@@ -142,6 +142,7 @@ muster_status_t schedule_split_figures(const schedule_request_t *request,
     schedule_request_t first = *request;
     schedule_t none = {0};
     first.rank = 0;
+    first.uniform = false; /* the decision is counted by itself */
     if (schedule_split(&first, &none) != MUSTER_OK)
         return MUSTER_NOT_SUPPORTED;
     bool rooted = operation_is_rooted(request->operation);

@@ -382,27 +382,6 @@ static void select_family(select_search_t *search, schedule_family_t family)
     }
 }
 
-uint32_t select_candidates(const schedule_request_t *request, const select_parameters_t *parameters,
-                           const select_limits_t *limits, uint64_t bytes,
-                           select_candidate_t *candidates)
-{
-    MUSTER_ASSERT(request->size >= 1);
-    select_search_t search = {
-        .request = request,
-        .parameters = parameters,
-        .limits = limits,
-        .bytes = bytes,
-        .hosts = request->hosts ? request->hosts->count : 1,
-        .candidates = candidates,
-    };
-    for (unsigned family = 0; family < SCHEDULE_FAMILY_COUNT; family++) {
-        bool wanted = !limits || !limits->has_family || limits->family == family;
-        if (wanted)
-            select_family(&search, (schedule_family_t)family);
-    }
-    return search.count;
-}
-
 /* ---- Choice ---- */
 
 /*
@@ -430,6 +409,44 @@ static bool select_by_rule(const schedule_request_t *request, const select_param
         return true;
     }
     return false;
+}
+
+static void select_to_front(select_candidate_t *candidates, uint32_t count,
+                            const select_plan_t *plan)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!select_is_same(&candidates[i].plan, plan))
+            continue;
+        select_candidate_t first = candidates[i];
+        for (; i > 0; i--)
+            candidates[i] = candidates[i - 1];
+        candidates[0] = first;
+        return;
+    }
+}
+
+uint32_t select_candidates(const schedule_request_t *request, const select_parameters_t *parameters,
+                           const select_limits_t *limits, uint64_t bytes,
+                           select_candidate_t *candidates)
+{
+    MUSTER_ASSERT(request->size >= 1);
+    select_search_t search = {
+        .request = request,
+        .parameters = parameters,
+        .limits = limits,
+        .bytes = bytes,
+        .hosts = request->hosts ? request->hosts->count : 1,
+        .candidates = candidates,
+    };
+    for (unsigned family = 0; family < SCHEDULE_FAMILY_COUNT; family++) {
+        bool wanted = !limits || !limits->has_family || limits->family == family;
+        if (wanted)
+            select_family(&search, (schedule_family_t)family);
+    }
+    select_plan_t ruled;
+    if (select_by_rule(request, parameters, limits, bytes, &ruled))
+        select_to_front(candidates, search.count, &ruled);
+    return search.count;
 }
 
 muster_status_t select_choose(const schedule_request_t *request,

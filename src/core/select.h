@@ -80,7 +80,8 @@ typedef struct select_limits {
 
 /*
  * All schedules that come into question for the request (its radix, arity and segments are
- * ignored), cheapest first; equal ones in a fixed order. Returns how many. bytes: of a vector or a
+ * ignored): what would be chosen, then the others, cheapest first; equal ones in a fixed order.
+ * Returns how many. bytes: of a vector or a
  * block. limits may be NULL. Room for SELECT_PLANS_MAX.
  */
 uint32_t select_candidates(const schedule_request_t *request, const select_parameters_t *parameters,
