@@ -18,6 +18,7 @@ int command_run(int count, char **arguments);
 int command_bench(int count, char **arguments);
 int command_info(int count, char **arguments);
 int command_plan(int count, char **arguments);
+int command_tune(int count, char **arguments);
 
 /* A whole decimal number from least to most, or argp_error with the option's name. */
 unsigned long command_number(struct argp_state *state, const char *option, const char *text,

@@ -15,6 +15,7 @@ static const command_t commands[] = {
     {"run", command_run, "start a program as the ranks of a job on this host"},
     {"bench", command_bench, "time the operations among ranks, and check their results"},
     {"plan", command_plan, "which schedules an operation may run, and what they would cost"},
+    {"tune", command_tune, "measure what messages and bytes cost on this host"},
     {"info", command_info, "what this build and this host offer"},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
