@@ -199,6 +199,8 @@ typedef muster_status_t (*schedule_builder_t)(const schedule_request_t *request,
  * reduce_scatter(_block) and allreduce of whole vectors. Far first, reductions have to be
  * commutative.
  * split: the same radix, on vectors in pieces: broadcast, reduce and allreduce.
+ * pairwise: alltoall(v), with one peer after the other. bruck: alltoall, the request's radix for
+ * the digits of distances.
  */
 muster_status_t schedule_tree(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_direct(const schedule_request_t *request, schedule_t *schedule);
@@ -208,6 +210,8 @@ muster_status_t schedule_hosts(const schedule_request_t *request, schedule_t *sc
 muster_status_t schedule_radix(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_ring(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_cyclic(const schedule_request_t *request, schedule_t *schedule);
+muster_status_t schedule_pairwise(const schedule_request_t *request, schedule_t *schedule);
+muster_status_t schedule_bruck(const schedule_request_t *request, schedule_t *schedule);
 muster_status_t schedule_split(const schedule_request_t *request, schedule_t *schedule);
 
 /* Whether they ask for the same schedule; hosts are not looked at. */

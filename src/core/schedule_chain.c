@@ -124,13 +124,7 @@ muster_status_t schedule_chain(const schedule_request_t *request, schedule_t *sc
     };
     schedule_emit_begin(&chain.emit, schedule, request->rank);
     schedule_chain_build(&chain);
-    if (request->uniform) {
-        schedule_request_t star = *request;
-        star.arity = request->size;
-        schedule_walk_t walk;
-        schedule_walk_begin(&walk, &chain.emit, &star, 0);
-        schedule_walk_decide(&walk);
-    }
+    schedule_walk_append_decision(&chain.emit, request);
     schedule_emit_end(&chain.emit);
     return MUSTER_OK;
 }

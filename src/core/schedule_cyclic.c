@@ -169,13 +169,7 @@ muster_status_t schedule_cyclic(const schedule_request_t *request, schedule_t *s
         schedule_emit_copy(&cyclic.emit, schedule_run(SCHEDULE_SEND, 0, 1),
                            schedule_run(SCHEDULE_RECEIVE, request->rank, 1));
     schedule_cyclic_rounds(&cyclic, empty);
-    if (request->uniform) {
-        schedule_request_t star = *request;
-        star.arity = request->size;
-        schedule_walk_t walk;
-        schedule_walk_begin(&walk, &cyclic.emit, &star, 0);
-        schedule_walk_decide(&walk);
-    }
+    schedule_walk_append_decision(&cyclic.emit, request);
     schedule_emit_end(&cyclic.emit);
     return MUSTER_OK;
 }

@@ -209,13 +209,8 @@ muster_status_t schedule_direct(const schedule_request_t *request, schedule_t *s
     };
     schedule_emit_begin(&direct.emit, schedule, request->rank);
     muster_status_t status = schedule_direct_build(&direct);
-    if (status == MUSTER_OK && request->uniform) {
-        schedule_request_t star = *request;
-        star.arity = request->size;
-        schedule_walk_t walk;
-        schedule_walk_begin(&walk, &direct.emit, &star, 0);
-        schedule_walk_decide(&walk);
-    }
+    if (status == MUSTER_OK)
+        schedule_walk_append_decision(&direct.emit, request);
     schedule_emit_end(&direct.emit);
     return status;
 }

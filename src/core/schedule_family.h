@@ -24,6 +24,8 @@
  * ring      to the neighbour, as often as there are others (allgather(v); where commutative,
  *           allreduce in pieces, reduce_scatter)
  * cyclic    a shift around all ranks for each digit, for every size (barrier, allgather)
+ * pairwise  with one rank after the other (alltoall(v))
+ * bruck     a shift around all ranks for each digit, blocks on a way of several hops (alltoall)
  */
 #define SCHEDULE_FAMILY_LIST(X)                                                                    \
     X(TREE, "tree", schedule_tree, schedule_tree_figures)                                          \
@@ -34,7 +36,9 @@
     X(RADIX, "radix", schedule_radix, schedule_radix_figures)                                      \
     X(SPLIT, "split", schedule_split, schedule_split_figures)                                      \
     X(CYCLIC, "cyclic", schedule_cyclic, schedule_cyclic_figures)                                  \
-    X(RING, "ring", schedule_ring, schedule_ring_figures)
+    X(RING, "ring", schedule_ring, schedule_ring_figures)                                          \
+    X(PAIRWISE, "pairwise", schedule_pairwise, schedule_pairwise_figures)                          \
+    X(BRUCK, "bruck", schedule_bruck, schedule_bruck_figures)
 
 typedef enum schedule_family {
 #define X(name, text, builder, figures) SCHEDULE_FAMILY_##name,
@@ -100,6 +104,10 @@ muster_status_t schedule_ring_figures(const schedule_request_t *request,
                                       schedule_figures_t *figures);
 muster_status_t schedule_cyclic_figures(const schedule_request_t *request,
                                         schedule_figures_t *figures);
+muster_status_t schedule_pairwise_figures(const schedule_request_t *request,
+                                          schedule_figures_t *figures);
+muster_status_t schedule_bruck_figures(const schedule_request_t *request,
+                                       schedule_figures_t *figures);
 muster_status_t schedule_split_figures(const schedule_request_t *request,
                                        schedule_figures_t *figures);
 

@@ -286,13 +286,8 @@ muster_status_t schedule_knomial(const schedule_request_t *request, schedule_t *
     };
     schedule_emit_begin(&knomial.emit, schedule, request->rank);
     schedule_knomial_build(&knomial);
-    if (request->uniform && !knomial.on_the_way) {
-        schedule_request_t star = *request;
-        star.arity = request->size;
-        schedule_walk_t walk;
-        schedule_walk_begin(&walk, &knomial.emit, &star, 0);
-        schedule_walk_decide(&walk);
-    }
+    if (!knomial.on_the_way)
+        schedule_walk_append_decision(&knomial.emit, request);
     schedule->carrier = operation_is_ragged(request->operation);
     schedule->self_deciding = knomial.on_the_way;
     schedule_emit_end(&knomial.emit);

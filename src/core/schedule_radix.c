@@ -239,13 +239,7 @@ muster_status_t schedule_radix_begin(schedule_radix_t *radix, const schedule_req
 
 void schedule_radix_end(schedule_radix_t *radix)
 {
-    if (radix->request->uniform) {
-        schedule_request_t star = *radix->request;
-        star.arity = star.size;
-        schedule_walk_t walk;
-        schedule_walk_begin(&walk, &radix->emit, &star, 0);
-        schedule_walk_decide(&walk);
-    }
+    schedule_walk_append_decision(&radix->emit, radix->request);
     schedule_emit_end(&radix->emit);
 }
 

@@ -127,13 +127,7 @@ muster_status_t schedule_ring(const schedule_request_t *request, schedule_t *sch
     if (request->operation == OPERATION_ALLREDUCE)
         schedule_emit_pieces(&ring.emit, request->size);
     schedule_ring_build(&ring);
-    if (request->uniform) {
-        schedule_request_t star = *request;
-        star.arity = request->size;
-        schedule_walk_t walk;
-        schedule_walk_begin(&walk, &ring.emit, &star, 0);
-        schedule_walk_decide(&walk);
-    }
+    schedule_walk_append_decision(&ring.emit, request);
     schedule_emit_end(&ring.emit);
     return MUSTER_OK;
 }

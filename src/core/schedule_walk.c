@@ -170,3 +170,14 @@ void schedule_walk_decide(const schedule_walk_t *walk)
         schedule_emit_decision(decision.emit);
     schedule_walk_down(&decision, 1, SCHEDULE_DECIDE_DOWN);
 }
+
+void schedule_walk_append_decision(schedule_emitter_t *emit, const schedule_request_t *request)
+{
+    if (!request->uniform)
+        return;
+    schedule_request_t star = *request;
+    star.arity = request->size;
+    schedule_walk_t walk;
+    schedule_walk_begin(&walk, emit, &star, 0);
+    schedule_walk_decide(&walk);
+}

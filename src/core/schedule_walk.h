@@ -65,5 +65,7 @@ void schedule_walk_down(const schedule_walk_t *walk, unsigned slot, schedule_lab
 
 /* The appended decision (uniform outcome): everybody reports to rank 0, and hears from it. */
 void schedule_walk_decide(const schedule_walk_t *walk);
+/* The same behind a schedule of another family, by a star; nothing where the outcome is local. */
+void schedule_walk_append_decision(schedule_emitter_t *emit, const schedule_request_t *request);
 
 #endif

@@ -351,14 +351,20 @@ static bool select_is_named(schedule_family_t family, const char *name)
     return strlen(own) == strlen(name) && memcmp(own, name, strlen(name)) == 0;
 }
 
+/* A radix for each digit, of any team. */
+static bool select_is_cyclic(schedule_family_t family)
+{
+    return family == SCHEDULE_FAMILY_CYCLIC || family == SCHEDULE_FAMILY_BRUCK;
+}
+
 static void select_family(select_search_t *search, schedule_family_t family)
 {
     const select_limits_t *limits = search->limits;
     bool follows = select_is_named(family, "radix") || select_is_named(family, "split");
     bool rooted = select_is_named(family, "knomial");
     if (limits && limits->has_radix) {
-        bool fits = follows || ((rooted || select_is_named(family, "cyclic")) &&
-                                (limits->radix.count == 1 || !rooted));
+        bool fits = follows ||
+                    ((rooted || select_is_cyclic(family)) && (limits->radix.count == 1 || !rooted));
         select_plan_t plan = select_plain(search, family);
         plan.radix = limits->radix;
         if (fits)
@@ -373,7 +379,7 @@ static void select_family(select_search_t *search, schedule_family_t family)
         select_fixed_radices(search, family);
     } else if (family == SCHEDULE_FAMILY_HOSTS) {
         select_levels(search, family);
-    } else if (rooted || select_is_named(family, "cyclic")) {
+    } else if (rooted || select_is_cyclic(family)) {
         select_fixed_radices(search, family);
     } else if (family == SCHEDULE_FAMILY_CHAIN) {
         select_segments(search, family);
