@@ -55,8 +55,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     tune_options_t *options = state->input;
     switch (key) {
     case 'o':
-        if (argument[0] == '\0')
-            argp_error(state, "--output: empty");
+        if (argument[0] == '\0' || strlen(argument) >= sizeof options->path)
+            argp_error(state, "--output: %s", argument[0] == '\0' ? "empty" : "too long");
         options->output = argument;
         return 0;
     case KEY_DRY_RUN:
@@ -92,10 +92,13 @@ static int complain(const char *path, const char *what)
 static int check_path(tune_options_t *options)
 {
     char first[sizeof TUNE_MARK] = "";
+    struct stat there;
     if (options->output)
         snprintf(options->path, sizeof options->path, "%s", options->output);
     else if (!boot_settings_path(BOOT_SETTINGS_TUNED, options->path, sizeof options->path))
         return complain("--output", "needed, since neither XDG_CONFIG_HOME nor HOME is a path");
+    if (stat(options->path, &there) == 0 && !S_ISREG(there.st_mode))
+        return complain(options->path, "is no file, and not replaced by one");
     FILE *file = fopen(options->path, "re");
     if (file == NULL)
         return errno == ENOENT ? 0 : complain(options->path, strerror(errno));
@@ -121,12 +124,30 @@ static bool make_directories(const char *path)
     return true;
 }
 
+#define BESIDE_MAX 4112
+static FILE *open_beside(const char *path, char beside[BESIDE_MAX])
+{
+    snprintf(beside, BESIDE_MAX, "%s.%ld", path, (long)getpid());
+    return make_directories(path) ? fopen(beside, "we") : NULL;
+}
+
+/* Before time is spent on what could not be written then. */
+static int try_to_write(const char *path)
+{
+    char beside[BESIDE_MAX];
+    FILE *file = open_beside(path, beside);
+    if (file == NULL)
+        return complain(path, strerror(errno));
+    fclose(file);
+    unlink(beside);
+    return 0;
+}
+
 /* All of it or nothing: a job that starts meanwhile reads the old file or the new one. */
 static int write_file(const char *path, const char *text)
 {
-    char beside[4112];
-    snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid());
-    FILE *file = make_directories(path) ? fopen(beside, "we") : NULL;
+    char beside[BESIDE_MAX];
+    FILE *file = open_beside(path, beside);
     if (file == NULL)
         return complain(path, strerror(errno));
     bool good = fputs(text, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
@@ -435,5 +456,7 @@ int command_tune(int count, char **arguments)
         fprintf(stderr, "muster tune: this is a rank of a job: it starts its own\n");
         return COMMAND_EXIT_USAGE;
     }
-    return check_path(&options) == 0 ? launch(count, arguments) : 1;
+    if (check_path(&options) != 0 || (!options.dry_run && try_to_write(options.path) != 0))
+        return 1;
+    return launch(count, arguments);
 }
