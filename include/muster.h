@@ -221,8 +221,9 @@ MUSTER_API muster_status_t muster_context_create(const muster_context_options_t 
                                                  muster_context_t **context);
 
 /*
- * Leaves the job: cancels what is pending, flushes what was sent, meets the other ranks for at most
- * the context's timeout, and frees everything, communicators and requests included. Must not race
+ * Leaves the job: cancels what is pending; tells the others, whose operations beyond the caller's
+ * last fail with PEER_LOST at once; meets the other ranks and flushes what was sent, for at most
+ * the context's timeout; and frees everything, communicators and requests included. Must not race
  * with other calls on the context; none of its handles may be used afterwards.
  */
 MUSTER_API void muster_context_destroy(muster_context_t *context);

@@ -161,6 +161,16 @@ muster_status_t comm_create(engine_t *engine, const char *name, size_t name_leng
     return MUSTER_OK;
 }
 
+void comm_quit_all(engine_t *engine)
+{
+    for (muster_comm_t *comm = engine->comms; comm; comm = comm->next) {
+        if (comm->destroyed)
+            continue;
+        message_refuse_early(comm);
+        outcome_quit(comm);
+    }
+}
+
 void comm_destroy(muster_comm_t *comm)
 {
     if (comm->destroyed)

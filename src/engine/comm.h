@@ -159,6 +159,8 @@ muster_status_t comm_create(engine_t *engine, const char *name, size_t name_leng
  * the other members until COMM_RETIRED_MAX have retired after it.
  */
 void comm_destroy(muster_comm_t *comm);
+/* This rank takes part in nothing further, and says so to the members of all that it has. */
+void comm_quit_all(engine_t *engine);
 void comm_release(muster_comm_t *comm);
 /* Frees those that have been retired for long enough. Nobody may be in the middle of one. */
 void comm_reap(engine_t *engine);

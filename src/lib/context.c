@@ -287,12 +287,10 @@ static bool context_met(void *argument)
 }
 
 /* The last meeting, so that nobody leaves while another still has to ask. */
-static void context_meet(muster_context_t *context)
+static void context_meet(engine_t *engine, int64_t until)
 {
-    engine_t *engine = context->engine;
-    muster_timeout_t limit = {0};
     farewell_ready(engine);
-    if (!engine_wait(engine, context_met, engine, engine_deadline(engine, limit, context->timeout)))
+    if (!engine_wait(engine, context_met, engine, until))
         farewell_leave_alone(engine);
 }
 
@@ -308,8 +306,12 @@ void muster_context_destroy(muster_context_t *context)
     engine_t *engine = context->engine;
     engine_lock(engine);
     request_cancel_all(engine);
-    context_meet(context);
-    engine_wait(engine, context_flushed, engine, engine_now(engine) + CONTEXT_FLUSH);
+    comm_quit_all(engine); /* nobody waits for this rank until the deadline */
+    /* Of the timeout, some is kept for what has to be flushed. */
+    int64_t kept = context->timeout / 4 < CONTEXT_FLUSH ? context->timeout / 4 : CONTEXT_FLUSH;
+    int64_t end = engine_deadline(engine, (muster_timeout_t){0}, context->timeout);
+    context_meet(engine, end == INT64_MAX ? end : end - kept);
+    engine_wait(engine, context_flushed, engine, engine_now(engine) + kept);
     engine_unlock(engine);
     keeper_stop(context->keeper);
     if (context->boot)
