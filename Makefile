@@ -12,6 +12,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 20
 TESTS ?=
+DEMO = muster examples/hello examples/wordcount examples/kmeans examples/tour
 
 # Debian's own Meson goes first: one from elsewhere may come with a Python of its own. Looked up
 # when it is used, since `setup` may have to install it.
@@ -30,7 +31,10 @@ all: setup
 setup:
 	@tools/setup build
 
-demo: all
+# The command, the library and the examples; not the tests, which are most of the build.
+demo: setup
+	@$(call configure,$(BUILD),--prefix=$(PREFIX))
+	@ninja -C $(BUILD) -j $(JOBS) $(DEMO)
 	@tools/demo $(BUILD)
 
 test: all
