@@ -50,10 +50,13 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
+#define BENCH_OPERATIONS                                                                           \
+    "barrier, broadcast, reduce, allreduce, gather, scatter, allgather,\n"                         \
+    "alltoall, reduce_scatter, scan, exscan, or all"
+
 static const char documentation[] =
     "Times collective operations among the ranks of a job.\v"
-    "OPERATION: barrier, broadcast, reduce, allreduce, gather, scatter, allgather,\n"
-    "alltoall, reduce_scatter, scan, exscan, or all.\n\n"
+    "OPERATION: " BENCH_OPERATIONS ".\n\n"
     "Sizes are bytes per rank, for alltoall and reduce_scatter per peer, and take\n"
     "the suffixes K, M and G. time is the median over batches of calls back to\n"
     "back, min and p99 are of single calls; all on the slowest rank. algbw is the\n"
@@ -142,7 +145,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "\"%s\" is one argument too many", argument);
         if (strcmp(argument, "all") != 0 &&
             bench_operation_parse(argument) == BENCH_OPERATION_COUNT)
-            argp_error(state, "OPERATION: there is no \"%s\"", argument);
+            argp_error(state, "OPERATION: there is no \"%s\"; there are " BENCH_OPERATIONS,
+                       argument);
         options->operation = argument;
         return 0;
     case ARGP_KEY_END:

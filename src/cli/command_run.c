@@ -23,10 +23,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
     launcher_options_t *launcher = state->input;
     switch (key) {
     case 'n':
+        if (text[0] == 'p')
+            argp_error(state, "-np: the number of ranks is -n NUMBER here");
         launcher->size = (uint32_t)command_number(state, "-n", text, 1, LAUNCHER_RANKS_MAX);
         return 0;
     case OPTION_TIMEOUT:
         launcher->timeout_ms = command_seconds(state, "--timeout", text);
+        if (launcher->timeout_ms == 0)
+            argp_error(state, "--timeout: a job has no time at all in \"%s\" seconds", text);
         return 0;
     case OPTION_GRACE:
         launcher->grace_ms = command_seconds(state, "--grace", text);

@@ -135,9 +135,12 @@ int main(int count, char **arguments)
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(name, commands[i].name) != 0)
             continue;
+        static char help[] = "--help";
         static char whole_name[sizeof "muster " + NAME_MAX_LENGTH];
         snprintf(whole_name, sizeof whole_name, "muster %s", commands[i].name);
         arguments[1] = whole_name;
+        if (count > 2 && strcmp(arguments[2], "-h") == 0)
+            arguments[2] = help;
         int code = commands[i].run(count - 1, arguments + 1);
         return code == EXIT_SUCCESS ? said() : code;
     }

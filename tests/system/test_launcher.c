@@ -114,6 +114,8 @@ START_TEST(test_usage)
         {"info", "more"},
         {"run", "-n", "99999999999", "sh"},
         {"run", "-n", "1", "--timeout=abc", "true"},
+        {"run", "-n", "1", "--timeout=0", "true"},
+        {"run", "-np", "2", "true"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         program_t program;
@@ -135,6 +137,15 @@ START_TEST(test_hint)
     const char *arguments[] = {program_path("muster"), "rum", NULL};
     program_run(&program, arguments, NULL);
     ck_assert_ptr_nonnull(strstr(program.texts[1], "did you mean \"run\""));
+    program_free(&program);
+    const char *other[] = {program_path("muster"), "run", "-np", "2", "true", NULL};
+    program_run(&program, other, NULL);
+    ck_assert_ptr_nonnull(strstr(program.texts[1], "-n NUMBER"));
+    program_free(&program);
+    const char *help[] = {program_path("muster"), "run", "-h", NULL};
+    program_run(&program, help, NULL);
+    ck_assert_int_eq(program.code, 0);
+    ck_assert_ptr_nonnull(strstr(program.texts[0], "--timeout=SECONDS"));
     program_free(&program);
 }
 END_TEST
