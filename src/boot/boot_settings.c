@@ -36,8 +36,8 @@ static muster_status_t fail_text(muster_failure_t *failure, const char *path,
                      error->reason);
 }
 
-static muster_status_t read_file(settings_t *settings, const char *path, bool required,
-                                 muster_failure_t *failure)
+static muster_status_t read_file(settings_t *settings, const char *path, settings_origin_t origin,
+                                 bool required, muster_failure_t *failure)
 {
     FILE *file = fopen(path, "re");
     if (file == NULL && errno == ENOENT && !required)
@@ -55,8 +55,7 @@ static muster_status_t read_file(settings_t *settings, const char *path, bool re
         status = boot_fail(failure, MUSTER_NO_MEMORY, MUSTER_NO_RANK, "no memory for the settings");
     else if (broken)
         status = boot_fail(failure, MUSTER_ENVIRONMENT, MUSTER_NO_RANK, "cannot read %.200s", path);
-    else if ((status = settings_read(settings, text, length, SETTINGS_FROM_FILE, &error)) !=
-             MUSTER_OK)
+    else if ((status = settings_read(settings, text, length, origin, &error)) != MUSTER_OK)
         fail_text(failure, path, &error);
     free(text);
     return status;
@@ -64,17 +63,23 @@ static muster_status_t read_file(settings_t *settings, const char *path, bool re
 
 static muster_status_t read_files(settings_t *settings, muster_failure_t *failure)
 {
-    static const char *const names[] = {BOOT_SETTINGS_TUNED, BOOT_SETTINGS_FILE};
+    static const struct {
+        const char *name;
+        settings_origin_t origin;
+    } files[] = {{BOOT_SETTINGS_TUNED, SETTINGS_FROM_TUNED},
+                 {BOOT_SETTINGS_FILE, SETTINGS_FROM_FILE}};
     char path[PATH_MOST];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!boot_settings_path(names[i], path, sizeof path))
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (!boot_settings_path(files[i].name, path, sizeof path))
             continue;
-        muster_status_t status = read_file(settings, path, false, failure);
+        muster_status_t status = read_file(settings, path, files[i].origin, false, failure);
         if (status != MUSTER_OK)
             return status;
     }
     const char *named = getenv("MUSTER_CONFIG");
-    return named != NULL && named[0] != 0 ? read_file(settings, named, true, failure) : MUSTER_OK;
+    return named != NULL && named[0] != 0
+               ? read_file(settings, named, SETTINGS_FROM_FILE, true, failure)
+               : MUSTER_OK;
 }
 
 /* ---- Environment ----------------------------------------------------------------------------- */

@@ -93,8 +93,8 @@ const char *settings_about(uint32_t number)
 
 const char *settings_origin_text(uint8_t origin)
 {
-    static const char *const texts[] = {"built in", "file", "environment",
-                                        "program",  "host", "rank 0"};
+    static const char *const texts[] = {"built in", "tuned.conf", "file",  "environment",
+                                        "program",  "host",       "rank 0"};
     return origin <= SETTINGS_FROM_RANK_0 ? texts[origin] : "?";
 }
 

@@ -52,6 +52,7 @@ enum {
 
 typedef enum settings_origin {
     SETTINGS_BUILTIN = 0,
+    SETTINGS_FROM_TUNED, /* the file that muster tune writes */
     SETTINGS_FROM_FILE,
     SETTINGS_FROM_ENVIRONMENT,
     SETTINGS_FROM_PROGRAM,
