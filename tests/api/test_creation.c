@@ -5,6 +5,7 @@
 #include "collective.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const muster_comm_options_t flat = {.shape = MUSTER_SHAPE_FLAT};
@@ -353,7 +354,7 @@ static uint64_t sent_by_allreduce(muster_comm_t *comm, size_t count)
     return after.messages_sent - before.messages_sent;
 }
 
-/* C420, C605: what a communicator's options set binds it and its duplicates, and nobody else. */
+/* C605: what a communicator's options set binds it and its duplicates, and nobody else. */
 static void own_settings(muster_context_t *context, const void *argument)
 {
     (void)argument;
@@ -378,6 +379,42 @@ static void own_settings(muster_context_t *context, const void *argument)
     muster_comm_destroy(part);
     muster_comm_destroy(same);
     muster_comm_destroy(other);
+    ranks_meet(context);
+}
+
+/* What rank gives at i: of sizes so different that the order of a sum shows in its bits. */
+static float uneven(uint32_t rank, uint32_t i)
+{
+    return (float)(i % 97 + 1) / 3 * (rank % 3 == 0 ? 1e-4f : rank % 3 == 1 ? 1e7f : -1e3f);
+}
+
+/* C420: one communicator alone asks for reproducible sums: folds from rank 0 on, to the bit. */
+static void reproducible_sums(muster_context_t *context, const void *argument)
+{
+    (void)argument;
+    enum { LARGEST = 40000 };
+    static const uint32_t counts[] = {1, 100, LARGEST};
+    float *mine = malloc(LARGEST * sizeof *mine), *sums = malloc(LARGEST * sizeof *sums);
+    muster_comm_t *comm = ranks_comm(context, "reproducible",
+                                     (muster_comm_options_t){.settings = "reproducible = 1"});
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        muster_call_t call = {.failure = ranks_failure()};
+        unsigned differ = 0;
+        for (uint32_t i = 0; i < counts[c]; i++)
+            mine[i] = uneven(ranks_rank(), i);
+        EXPECT_STATUS(MUSTER_OK,
+                      muster_allreduce(comm, mine, sums, counts[c], MUSTER_F32, MUSTER_SUM, &call));
+        for (uint32_t i = 0; i < counts[c]; i++) {
+            float fold = uneven(0, i);
+            for (uint32_t rank = 1; rank < ranks_size(); rank++)
+                fold += uneven(rank, i);
+            differ += memcmp(&fold, &sums[i], sizeof fold) != 0;
+        }
+        EXPECT_NUMBER(0, differ);
+    }
+    muster_comm_destroy(comm);
+    free(mine);
+    free(sums);
     ranks_meet(context);
 }
 
@@ -464,6 +501,7 @@ static const ranks_case_t cases[] = {
     {"split and duplicate", split_and_duplicate, NULL, SMALL | RANKS_SIZE(7), RANKS_SIZE(4)},
     {"disagreements", disagreements, NULL, SMALL | RANKS_SIZE(5), RANKS_SIZE(3)},
     {"own settings", own_settings, NULL, SMALL, RANKS_SIZE(3)},
+    {"reproducible sums", reproducible_sums, NULL, SMALL | RANKS_SIZE(7), RANKS_SIZE(4)},
     {"logged", logged, NULL, SMALL, RANKS_SIZE(3)},
     {"wrong settings", wrong_settings, NULL, RANKS_SIZE(2), RANKS_SIZE(2)},
     {"other members", other_members, NULL, RANKS_SIZE(3), RANKS_SIZE(3)},
