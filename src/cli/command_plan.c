@@ -432,6 +432,41 @@ static int draw_svg(const plan_options_t *options, const select_plan_t *plan)
     return EXIT_FAILURE;
 }
 
+/*
+ * All that come into question, what runs first: as the options dictate, or else the settings, as in
+ * a job.
+ */
+static uint32_t find_candidates(const plan_question_t *question, const settings_t *settings,
+                                select_candidate_t *candidates)
+{
+    uint32_t count = select_candidates(&question->request, &question->parameters, &question->limits,
+                                       question->bytes, candidates);
+    select_plan_t plan;
+    radix_reason_t reason;
+    if (question->limits.has_radix || count == 0 ||
+        !settings_bind(settings, question->request.operation))
+        return count;
+    muster_status_t status = settings_choose(settings, &question->request, question->bytes,
+                                             question->bytes, &plan, &reason);
+    if (status != MUSTER_OK) {
+        fprintf(stderr, "muster plan: the radix that is set: %s\n", radix_reason_text(reason));
+        return 0;
+    }
+    if (select_to_front(candidates, count, &plan))
+        return count;
+    schedule_request_t request = question->request;
+    schedule_figures_t figures;
+    uint32_t hosts = request.hosts ? request.hosts->count : 1;
+    select_apply(&plan, &request);
+    if (schedule_family_figures(plan.family)(&request, &figures) != MUSTER_OK)
+        return count;
+    count -= count == SELECT_PLANS_MAX;
+    memmove(candidates + 1, candidates, count * sizeof *candidates);
+    candidates[0] = (select_candidate_t){
+        plan, select_cost(&figures, &question->parameters, request.size, hosts, question->bytes)};
+    return count + 1;
+}
+
 int command_plan(int count, char **arguments)
 {
     plan_options_t options = {.question = {.request = {.uniform = true, .commutative = true}}};
@@ -443,12 +478,10 @@ int command_plan(int count, char **arguments)
         return EXIT_FAILURE;
     }
     options.question.parameters = settings->parameters;
-    free(settings);
     argp_parse(&argp, count, arguments, 0, NULL, &options);
     static select_candidate_t candidates[SELECT_PLANS_MAX];
-    uint32_t found =
-        select_candidates(&options.question.request, &options.question.parameters,
-                          &options.question.limits, options.question.bytes, candidates);
+    settings->parameters = options.question.parameters; /* --cores */
+    uint32_t found = find_candidates(&options.question, settings, candidates);
     int code = EXIT_SUCCESS;
     if (found == 0) {
         fprintf(stderr, "muster plan: no schedule does that with these options\n");
@@ -464,5 +497,6 @@ int command_plan(int count, char **arguments)
         print_rows(&options, candidates, found);
     }
     free(options.host_first);
+    free(settings);
     return code;
 }

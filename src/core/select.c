@@ -417,8 +417,7 @@ static bool select_by_rule(const schedule_request_t *request, const select_param
     return false;
 }
 
-static void select_to_front(select_candidate_t *candidates, uint32_t count,
-                            const select_plan_t *plan)
+bool select_to_front(select_candidate_t *candidates, uint32_t count, const select_plan_t *plan)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (!select_is_same(&candidates[i].plan, plan))
@@ -427,8 +426,9 @@ static void select_to_front(select_candidate_t *candidates, uint32_t count,
         for (; i > 0; i--)
             candidates[i] = candidates[i - 1];
         candidates[0] = first;
-        return;
+        return true;
     }
+    return false;
 }
 
 uint32_t select_candidates(const schedule_request_t *request, const select_parameters_t *parameters,

@@ -88,6 +88,9 @@ uint32_t select_candidates(const schedule_request_t *request, const select_param
                            const select_limits_t *limits, uint64_t bytes,
                            select_candidate_t *candidates);
 
+/* Puts a plan first, where it is among so many candidates; false: it is not. */
+bool select_to_front(select_candidate_t *candidates, uint32_t count, const select_plan_t *plan);
+
 /* The cheapest. NOT_SUPPORTED: the limits leave none. */
 muster_status_t select_choose(const schedule_request_t *request,
                               const select_parameters_t *parameters, const select_limits_t *limits,

@@ -375,3 +375,54 @@ muster_status_t settings_limits(const settings_t *settings, operation_t operatio
     *limits = found;
     return MUSTER_OK;
 }
+
+bool settings_bind(const settings_t *settings, operation_t operation)
+{
+    return settings->algorithm[operation].count > 0 || settings->radix[operation].count > 0 ||
+           settings->reproducible;
+}
+
+/* Ranks on each host, 0 where they are uneven or all are on one. */
+static uint32_t settings_per_host(const schedule_hosts_t *hosts)
+{
+    if (hosts == NULL || hosts->count < 2)
+        return 0;
+    uint32_t each = hosts->first[1] - hosts->first[0];
+    for (uint32_t host = 1; host < hosts->count; host++)
+        if (hosts->first[host + 1] - hosts->first[host] != each)
+            return 0;
+    return each;
+}
+
+/* Bytes of the whole message: what ranges speak of. */
+static uint64_t settings_total(const schedule_request_t *request, uint64_t bytes)
+{
+    switch (request->operation) {
+    case OPERATION_BARRIER:
+    case OPERATION_BROADCAST:
+    case OPERATION_REDUCE:
+    case OPERATION_ALLREDUCE:
+    case OPERATION_SCAN:
+    case OPERATION_EXSCAN:
+        return bytes;
+    default:
+        return bytes > UINT64_MAX / request->size ? UINT64_MAX : bytes * request->size;
+    }
+}
+
+muster_status_t settings_choose(const settings_t *settings, const schedule_request_t *request,
+                                uint64_t bytes, uint64_t reckoned, select_plan_t *plan,
+                                radix_reason_t *reason)
+{
+    select_limits_t limits;
+    muster_status_t status = settings_limits(
+        settings, request->operation, settings_total(request, bytes), RADIX_MEMORY_HOST,
+        request->size, settings_per_host(request->hosts), &limits, reason);
+    if (status != MUSTER_OK)
+        return status;
+    status = select_choose(request, &settings->parameters, &limits, reckoned, plan);
+    if (status != MUSTER_NOT_SUPPORTED || !limits.has_family)
+        return status;
+    limits.has_family = false;
+    return select_choose(request, &settings->parameters, &limits, reckoned, plan);
+}

@@ -116,4 +116,16 @@ muster_status_t settings_limits(const settings_t *settings, operation_t operatio
                                 radix_memory_t memory, uint32_t team, uint32_t per_host,
                                 select_limits_t *limits, radix_reason_t *reason);
 
+/* Whether anything is set that binds the choice of this operation. */
+bool settings_bind(const settings_t *settings, operation_t operation);
+/*
+ * The plan for a call: what binds it for `bytes` of a vector or a block, and the cheapest of what
+ * is left when it is reckoned with `reckoned` bytes. A family that is set and has nothing for the
+ * team or the call does not bind. reason (not NULL) as above. NOT_SUPPORTED: exact or nothing was
+ * asked for, and it is not exact.
+ */
+muster_status_t settings_choose(const settings_t *settings, const schedule_request_t *request,
+                                uint64_t bytes, uint64_t reckoned, select_plan_t *plan,
+                                radix_reason_t *reason);
+
 #endif

@@ -75,14 +75,6 @@ static select_plan_t choice_tree(uint32_t arity)
     return (select_plan_t){.family = SCHEDULE_FAMILY_TREE, .arity = arity};
 }
 
-/* Whether somebody has said what this operation shall run. */
-static bool choice_is_set(const muster_comm_t *comm, operation_t operation)
-{
-    const settings_t *settings = choice_settings(comm);
-    return settings->algorithm[operation].count > 0 || settings->radix[operation].count > 0 ||
-           settings->reproducible;
-}
-
 /* Small one-way operations with local outcome. False: the cost model is asked. */
 static bool choice_pipelined(const muster_comm_t *comm, const choice_call_t *call,
                              select_plan_t *plan)
@@ -91,7 +83,7 @@ static bool choice_pipelined(const muster_comm_t *comm, const choice_call_t *cal
     bool scans = operation == OPERATION_SCAN || operation == OPERATION_EXSCAN;
     uint64_t most = scans ? CHOICE_PIPELINED_SCAN : CHOICE_PIPELINED;
     if (call->uniform || call->bytes > most || call->call->root != 0 ||
-        choice_is_set(comm, operation))
+        settings_bind(choice_settings(comm), operation))
         return false;
     switch (operation) {
     case OPERATION_BROADCAST:
@@ -158,32 +150,6 @@ static bool choice_is_remembered(const choice_memo_t *memo, const choice_memo_t 
            memo->class == key->class && memo->root == key->root && memo->exact == key->exact;
 }
 
-/* Ranks on each host, 0 where they are uneven or all are on one. */
-static uint32_t choice_per_host(const schedule_hosts_t *hosts)
-{
-    uint32_t each = hosts->count > 1 ? hosts->first[1] - hosts->first[0] : 0;
-    for (uint32_t host = 1; host < hosts->count; host++)
-        if (hosts->first[host + 1] - hosts->first[host] != each)
-            return 0;
-    return each;
-}
-
-/* Bytes of the whole message: what the settings' ranges speak of. */
-static uint64_t choice_total(const muster_comm_t *comm, const choice_call_t *call, uint64_t bytes)
-{
-    switch (call->call->operation) {
-    case OPERATION_BARRIER:
-    case OPERATION_BROADCAST:
-    case OPERATION_REDUCE:
-    case OPERATION_ALLREDUCE:
-    case OPERATION_SCAN:
-    case OPERATION_EXSCAN:
-        return bytes;
-    default:
-        return bytes > UINT64_MAX / comm->size ? UINT64_MAX : bytes * comm->size;
-    }
-}
-
 /* ---- the log, on request: one rank says what all of them have chosen ---- */
 
 #define CHOICE_LINE 512
@@ -234,23 +200,12 @@ static void choice_log_unbound(muster_comm_t *comm, operation_t operation, radix
 static muster_status_t choice_ask(muster_comm_t *comm, const choice_call_t *call, uint64_t bytes,
                                   uint64_t reckoned, select_plan_t *plan)
 {
-    const settings_t *settings = choice_settings(comm);
-    const schedule_hosts_t *hosts = &comm->choice.hosts;
     schedule_request_t request = choice_request(comm, call);
-    select_limits_t limits;
     radix_reason_t reason = RADIX_REASON_NONE;
     muster_status_t status =
-        settings_limits(settings, request.operation, choice_total(comm, call, bytes),
-                        RADIX_MEMORY_HOST, comm->size, choice_per_host(hosts), &limits, &reason);
-    if (status != MUSTER_OK)
-        return status;
-    choice_log_unbound(comm, request.operation, reason);
-    status = select_choose(&request, &settings->parameters, &limits, reckoned, plan);
-    if (status == MUSTER_NOT_SUPPORTED && limits.has_family) {
-        /* The family that is set has nothing for this team or this call. */
-        limits.has_family = false;
-        status = select_choose(&request, &settings->parameters, &limits, reckoned, plan);
-    }
+        settings_choose(choice_settings(comm), &request, bytes, reckoned, plan, &reason);
+    if (status == MUSTER_OK)
+        choice_log_unbound(comm, request.operation, reason);
     return status;
 }
 
@@ -269,7 +224,7 @@ static muster_status_t choice_by_cost(muster_comm_t *comm, const choice_call_t *
                          .class = choice_class(bytes),
                          .root = call->call->root};
     uint64_t reckoned = key.class == 0 ? 0 : UINT64_C(1) << (key.class - 1);
-    if (choice_is_set(comm, (operation_t)call->call->operation))
+    if (settings_bind(choice_settings(comm), (operation_t)call->call->operation))
         key.exact = bytes; /* settings' ranges end anywhere */
     choice_memo_t *memo = choice_remember(choice, &key);
     if (memo && choice_is_remembered(memo, &key)) {
