@@ -192,6 +192,8 @@ muster_status_t schedule_cyclic_figures(const schedule_request_t *request,
                                         .count = round.peers,
                                         .blocks = empty ? 0 : round.stride,
                                         .last_blocks = empty ? 0 : round.last};
+        if (!empty) /* the own block; what goes around the end, on one side or the other */
+            shift.copied = round.number == 0 ? 1 : round.peers > 1 ? round.stride : round.last;
         schedule_shift_add(figures, request, &shift);
     }
     schedule_figures_decide(figures, request);
