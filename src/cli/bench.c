@@ -204,18 +204,30 @@ static int launch(const bench_options_t *options, int count, char **arguments)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static void print_heading(const bench_options_t *options, muster_comm_t *comm)
+static const char *outcome_of(const bench_options_t *options)
+{
+    return options->plan.outcome == MUSTER_OUTCOME_LOCAL ? "local" : "uniform";
+}
+
+/* "auto", "flat", "tree of arity 3". */
+static void describe_path(muster_comm_t *comm, char *text, size_t size)
 {
     muster_comm_description_t description;
-    const char *shape = "auto";
-    if (muster_comm_describe(comm, &description) == MUSTER_OK)
-        shape = description.shape == MUSTER_SHAPE_FLAT   ? "flat"
-                : description.shape == MUSTER_SHAPE_TREE ? "tree"
-                                                         : "auto";
-    printf("# %" PRIu32 " ranks, outcome %s, path %s", muster_comm_size(comm),
-           options->plan.outcome == MUSTER_OUTCOME_LOCAL ? "local" : "uniform", shape);
-    if (strcmp(shape, "tree") == 0)
-        printf(" of arity %" PRIu32, description.arity);
+    snprintf(text, size, "auto");
+    if (muster_comm_describe(comm, &description) != MUSTER_OK)
+        return;
+    if (description.shape == MUSTER_SHAPE_FLAT)
+        snprintf(text, size, "flat");
+    else if (description.shape == MUSTER_SHAPE_TREE)
+        snprintf(text, size, "tree of arity %" PRIu32, description.arity);
+}
+
+static void print_heading(const bench_options_t *options, muster_comm_t *comm)
+{
+    char path[64];
+    describe_path(comm, path, sizeof path);
+    printf("# %" PRIu32 " ranks, outcome %s, path %s", muster_comm_size(comm), outcome_of(options),
+           path);
     printf("\n# size: bytes per rank (alltoall, reduce_scatter: per peer); root 0; slowest rank\n");
 }
 
@@ -275,10 +287,13 @@ static bool add_json(json_t *rows, const bench_options_t *options, const bench_r
     return object && json_array_append_new(rows, object) == 0;
 }
 
-/* Prints {"rows": [...]}; false where that did not work. */
-static bool print_json(json_t *rows)
+/* Prints {"rows": [...], ...}; false where that did not work. */
+static bool print_json(const bench_options_t *options, muster_comm_t *comm, json_t *rows)
 {
-    json_t *document = json_pack("{s:O}", "rows", rows);
+    char path[64];
+    describe_path(comm, path, sizeof path);
+    json_t *document = json_pack("{s:O, s:s, s:s, s:s}", "rows", rows, "outcome",
+                                 outcome_of(options), "path", path, "version", muster_version());
     bool good =
         document && json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0;
     printf("\n");
@@ -353,7 +368,8 @@ static muster_status_t measure_all(const bench_options_t *options, muster_contex
             bench_operation_parse(options->operation) == operation)
             status = measure_operation(options, comm, operation, rows, wrong, failure);
     }
-    if (status == MUSTER_OK && options->json && muster_comm_rank(comm) == 0 && !print_json(rows))
+    if (status == MUSTER_OK && options->json && muster_comm_rank(comm) == 0 &&
+        !print_json(options, comm, rows))
         status = MUSTER_NO_MEMORY;
     json_decref(rows);
     muster_comm_destroy(comm);

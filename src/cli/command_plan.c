@@ -120,12 +120,8 @@ static void finish_radix(struct argp_state *state, plan_options_t *options)
         argp_error(state, "--radix: %s", why);
         return;
     }
-    uint32_t size = options->question.request.size, each = 0;
-    if (options->host_count > 1 && size % options->host_count == 0)
-        each = size / options->host_count;
-    for (uint32_t host = 0; host < options->host_count; host++)
-        if (options->host_first[host + 1] - options->host_first[host] != each)
-            each = 0;
+    schedule_hosts_t hosts = {.count = options->host_count, .first = options->host_first};
+    uint32_t size = options->question.request.size, each = schedule_hosts_each(&hosts);
     radix_reason_t reason;
     select_limits_t *limits = &options->question.limits;
     radix_answer_t answer =

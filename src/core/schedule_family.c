@@ -55,6 +55,17 @@ uint32_t schedule_host_of(const schedule_request_t *request, uint32_t rank)
     return low;
 }
 
+uint32_t schedule_hosts_each(const schedule_hosts_t *hosts)
+{
+    if (hosts == NULL || hosts->count < 2)
+        return 0;
+    uint32_t each = hosts->first[1] - hosts->first[0];
+    for (uint32_t host = 1; host < hosts->count; host++)
+        if (hosts->first[host + 1] - hosts->first[host] != each)
+            return 0;
+    return each;
+}
+
 uint64_t schedule_pairs_between(const schedule_request_t *request)
 {
     uint64_t size = request->size;

@@ -119,6 +119,8 @@ schedule_figures_of_t schedule_family_figures(schedule_family_t family);
 
 /* The host of a rank: its number, 0 where the request has no hosts. O(log hosts). */
 uint32_t schedule_host_of(const schedule_request_t *request, uint32_t rank);
+/* Ranks on each of several hosts; 0: uneven, or one host. hosts may be NULL. */
+uint32_t schedule_hosts_each(const schedule_hosts_t *hosts);
 /* Ordered pairs of ranks that are on different hosts. */
 uint64_t schedule_pairs_between(const schedule_request_t *request);
 /* Appends a round and adds it to phases; a round of 0 times is left out, like ones are joined. */

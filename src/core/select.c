@@ -238,23 +238,10 @@ static void select_reverse(radix_sequence_t *sequence)
     }
 }
 
-/* Ranks on each host; 0 where they are uneven or there is one host. */
-static uint32_t select_per_host(const schedule_request_t *request)
-{
-    const schedule_hosts_t *hosts = request->hosts;
-    if (hosts == NULL || hosts->count < 2)
-        return 0;
-    uint32_t each = hosts->first[1] - hosts->first[0];
-    for (uint32_t host = 1; host < hosts->count; host++)
-        if (hosts->first[host + 1] - hosts->first[host] != each)
-            return 0;
-    return each;
-}
-
 /* Hosts first and far, or the host first and near: levels that follow the machine (C613). */
 static void select_by_hosts(select_search_t *search, schedule_family_t family)
 {
-    uint32_t each = select_per_host(search->request);
+    uint32_t each = schedule_hosts_each(search->request->hosts);
     if (each < 2 || each > RADIX_MAX)
         return;
     radix_sequence_t among;

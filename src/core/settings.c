@@ -382,18 +382,6 @@ bool settings_bind(const settings_t *settings, operation_t operation)
            settings->reproducible;
 }
 
-/* Ranks on each host, 0 where they are uneven or all are on one. */
-static uint32_t settings_per_host(const schedule_hosts_t *hosts)
-{
-    if (hosts == NULL || hosts->count < 2)
-        return 0;
-    uint32_t each = hosts->first[1] - hosts->first[0];
-    for (uint32_t host = 1; host < hosts->count; host++)
-        if (hosts->first[host + 1] - hosts->first[host] != each)
-            return 0;
-    return each;
-}
-
 /* Bytes of the whole message: what ranges speak of. */
 static uint64_t settings_total(const schedule_request_t *request, uint64_t bytes)
 {
@@ -417,7 +405,7 @@ muster_status_t settings_choose(const settings_t *settings, const schedule_reque
     select_limits_t limits;
     muster_status_t status = settings_limits(
         settings, request->operation, settings_total(request, bytes), RADIX_MEMORY_HOST,
-        request->size, settings_per_host(request->hosts), &limits, reason);
+        request->size, schedule_hosts_each(request->hosts), &limits, reason);
     if (status != MUSTER_OK)
         return status;
     status = select_choose(request, &settings->parameters, &limits, reckoned, plan);
