@@ -15,6 +15,7 @@
 #include "boot/boot_fork.h"
 #include "boot/boot_state.h"
 #include "core/assertion.h"
+#include "core/text.h"
 
 #define NANOSECONDS_PER_SECOND INT64_C(1000000000)
 #define NANOSECONDS_PER_MILLISECOND INT64_C(1000000)
@@ -366,6 +367,22 @@ static muster_status_t fail_lost(boot_t *boot, uint32_t rank, int64_t deadline_n
     return MUSTER_PEER_LOST;
 }
 
+/* "rank 2", "ranks 2-3, 5": who has not come. */
+static void name_missing(const control_message_t *missing, text_t *text)
+{
+    bool one = missing->count == 1 && missing->ranges[0].first == missing->ranges[0].last;
+    text_string(text, one ? "rank " : "ranks ");
+    for (uint32_t i = 0; i < missing->count; i++) {
+        if (i > 0)
+            text_string(text, ", ");
+        text_number(text, missing->ranges[i].first);
+        if (missing->ranges[i].last == missing->ranges[i].first)
+            continue;
+        text_character(text, '-');
+        text_number(text, missing->ranges[i].last);
+    }
+}
+
 static muster_status_t fail_missing(const boot_t *boot, muster_failure_t *failure)
 {
     const control_message_t *missing = &boot->given_up;
@@ -374,11 +391,15 @@ static muster_status_t fail_missing(const boot_t *boot, muster_failure_t *failur
                         : MUSTER_NO_RANK;
     if (missing->count > 1)
         rank = MUSTER_NO_RANK;
-    boot_fail(failure, MUSTER_TIMED_OUT, rank, "%s",
-              boot->exchange.state == BOOT_EXCHANGE_MISSING
-                  ? "not all ranks joined before the deadline"
-              : boot->launched ? "the launcher did not answer before the deadline"
-                               : "rank 0 did not answer before the deadline");
+    char who[256];
+    text_t text = text_over(who, sizeof who);
+    if (boot->exchange.state != BOOT_EXCHANGE_MISSING)
+        text_string(&text, boot->launched ? "the launcher" : "rank 0");
+    else if (missing->count > 0)
+        name_missing(missing, &text);
+    boot_fail(failure, MUSTER_TIMED_OUT, rank, "%s did not %s before the deadline",
+              text.length > 0 ? who : "some rank",
+              boot->exchange.state == BOOT_EXCHANGE_MISSING ? "join" : "answer");
     if (failure != NULL) {
         failure->range_count = missing->count;
         memcpy(failure->missing, missing->ranges, sizeof missing->ranges);

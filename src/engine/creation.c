@@ -193,13 +193,20 @@ static void creation_name_missing(creation_t *creation, muster_failure_t *failur
             continue;
         if (failure->rank == MUSTER_NO_RANK)
             failure->rank = i;
-        creation_say(failure, "%s rank %u", failure->range_count ? "," : "missing:", i);
         muster_rank_range_t *last =
             failure->range_count ? &failure->missing[failure->range_count - 1] : NULL;
         if (last && (last->last + 1 == i || failure->range_count == MUSTER_FAILURE_RANGES_MAX))
             last->last = i;
         else
             failure->missing[failure->range_count++] = (muster_rank_range_t){i, i};
+    }
+    for (uint32_t i = 0; i < failure->range_count; i++) {
+        const muster_rank_range_t *range = &failure->missing[i];
+        const char *before = i ? "," : "missing:";
+        if (range->first == range->last)
+            creation_say(failure, "%s rank %u", before, range->first);
+        else
+            creation_say(failure, "%s ranks %u-%u", before, range->first, range->last);
     }
 }
 

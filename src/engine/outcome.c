@@ -300,6 +300,28 @@ static bool outcome_find_mismatch(const muster_comm_t *comm, const inquiry_t *in
     return true;
 }
 
+/* Whether the same is known of both: they are named together. */
+static bool outcome_is_alike(const answer_t *one, const answer_t *other)
+{
+    if (one->answered != other->answered)
+        return false;
+    return !one->answered || (one->state.last_generation == other->state.last_generation &&
+                              one->state.last_operation == other->state.last_operation &&
+                              one->state.started == other->state.started);
+}
+
+static void outcome_say_seen(muster_failure_t *failure, const answer_t *answer)
+{
+    if (!answer->answered)
+        outcome_say(failure, " (no answer)");
+    else if (answer->state.last_generation == 0)
+        outcome_say(failure, " (has made no call)");
+    else
+        outcome_say(failure, " (last: %s, generation %llu)",
+                    operation_name(answer->state.last_operation),
+                    (unsigned long long)answer->state.last_generation);
+}
+
 static void outcome_name_missing(const muster_comm_t *comm, const inquiry_t *inquiry,
                                  muster_failure_t *failure)
 {
@@ -309,7 +331,7 @@ static void outcome_name_missing(const muster_comm_t *comm, const inquiry_t *inq
         const answer_t *answer = &inquiry->answers[rank];
         if (answer->answered && PLANT(9, true, answer->state.started))
             continue;
-        outcome_say(failure, "%s rank %u", failure->range_count ? "," : ", missing:", rank);
+        const char *before = failure->range_count ? "," : ", missing:";
         if (failure->rank == MUSTER_NO_RANK) {
             muster_failure_t named;
             request_failure(comm, failure->generation, OPERATION_COUNT, failure->status, rank,
@@ -318,15 +340,17 @@ static void outcome_name_missing(const muster_comm_t *comm, const inquiry_t *inq
             failure->pid = named.pid;
             memcpy(failure->host, named.host, sizeof failure->host);
         }
-        outcome_add_missing(failure, rank);
-        if (!answer->answered)
-            outcome_say(failure, " (no answer)");
-        else if (answer->state.last_generation == 0)
-            outcome_say(failure, " (has made no call)");
+        uint32_t last = rank;
+        while (last + 1 < comm->size && outcome_is_alike(answer, &inquiry->answers[last + 1]))
+            last++;
+        if (rank == last)
+            outcome_say(failure, "%s rank %u", before, rank);
         else
-            outcome_say(failure, " (last: %s, generation %llu)",
-                        operation_name(answer->state.last_operation),
-                        (unsigned long long)answer->state.last_generation);
+            outcome_say(failure, "%s ranks %u-%u", before, rank, last);
+        outcome_say_seen(failure, answer);
+        for (; rank < last; rank++)
+            outcome_add_missing(failure, rank);
+        outcome_add_missing(failure, rank);
     }
     if (failure->range_count == 0)
         outcome_say(failure, ", though every rank has arrived");

@@ -54,9 +54,12 @@ static void expect_missing(const muster_failure_t *failure, uint32_t first, uint
                failure->missing[0].last == last,
            "\"%s\"", failure->message);
     EXPECT_NUMBER(first, failure->rank);
-    /* C802: and what each was last seen doing */
-    char text[64];
-    snprintf(text, sizeof text, "rank %u (last: barrier, generation", first);
+    /* C802: and what each was last seen doing, those together of whom it is the same */
+    char text[80];
+    if (first == last)
+        snprintf(text, sizeof text, "missing: rank %u (last: barrier, generation", first);
+    else
+        snprintf(text, sizeof text, "missing: ranks %u-%u (last: barrier, generation", first, last);
     EXPECT(strstr(failure->message, text) != NULL, "\"%s\" has not \"%s\"", failure->message, text);
 }
 

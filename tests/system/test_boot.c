@@ -116,7 +116,8 @@ START_TEST(test_launched_timeout)
     const char *arguments[] = {program_path("muster"),     "run",           "--grace=2", "-n", "4",
                                program_path("child_boot"), "opened=2:stop", NULL};
     program_run(&program, arguments, short_time);
-    assert_others_say(&program, "failed exchange: MUSTER_TIMED_OUT rank 2 pid 0 missing 2-2:");
+    assert_others_say(&program, "failed exchange: MUSTER_TIMED_OUT rank 2 pid 0 missing 2-2: "
+                                "rank 2 did not join before the deadline");
     ck_assert_int_lt(program.took_ms, 10000);
     program_free(&program);
 }
